@@ -1,0 +1,62 @@
+"""From LangBot's retrieval context to its retrieval response: the whole path, for every service.
+
+context -> load_backend -> Question -> backend.search -> results.response
+"""
+
+import logging
+from typing import Any
+
+from langbot_plugin.api.entities.builtin.rag import RetrievalContext, RetrievalResponse
+from pydantic import ValidationError
+
+from adapters import results
+from adapters.base import Backend, Question, settings_error
+from adapters.dify import Dify
+from adapters.errors import BridgeError, SettingsError
+from adapters.transport import Pool
+
+__all__ = ["BACKENDS", "Backend", "BridgeError", "Pool", "load_backend", "retrieve"]
+
+log = logging.getLogger(__name__)
+
+BACKENDS: dict[str, type[Backend]] = {"dify": Dify}
+"""Every service by the word that settings use for it."""
+
+
+async def retrieve(context: RetrievalContext, pool: Pool) -> RetrievalResponse:
+    """Search the service that the context's settings name.
+
+    At most `top_k` entries with unique ids, finite numbers and `metadata.document_name`; none only where the service
+    found none (or the query is blank). Every failure is a BridgeError, logged here once.
+    """
+    try:
+        backend = load_backend(context.creation_settings, context.retrieval_settings)
+        question = Question.of(context.query, context.filters, backend.query_limit)
+        backend.check(question)
+        if not question.text:
+            return results.response([], backend.options)
+        async with pool.open(backend, question) as http:
+            hits = await backend.search(question, http)
+    except BridgeError as error:
+        log.warning("knowledge base %s: %s", context.knowledge_base_id, error)
+        raise
+    kept = [hit for hit in hits if question.where.holds(hit.metadata)]
+    if question.cut:
+        http.note(f"the query was cut to the {len(question.text)} characters that {backend.product} takes")
+    if len(kept) < len(hits):
+        http.note(f"{len(hits) - len(kept)} passages that {backend.product} returned did not match the filters")
+    for note in http.notes:
+        log.info("knowledge base %s: %s: %s", context.knowledge_base_id, http.where, note)
+    return results.response(kept, backend.options, http.notes)
+
+
+def load_backend(creation: dict[str, Any], retrieval: dict[str, Any]) -> Backend:
+    """The backend that the settings describe; SettingsError names the setting that can't be used, without its value."""
+    tag = str(creation.get("backend") or "").strip().lower()
+    if tag not in BACKENDS:
+        raise SettingsError("backend is not known", f"Set it to one of: {', '.join(BACKENDS)}")
+    model = BACKENDS[tag]
+    try:
+        return model.model_validate({**creation, "backend": tag, "options": retrieval})
+    except ValidationError as error:
+        raise settings_error(model.product, error) from None

@@ -1,0 +1,131 @@
+"""Command line for an admin at a shell: query a service, or check settings step by step."""
+
+import argparse
+import asyncio
+import getpass
+import json
+import os
+import sys
+import unicodedata
+from typing import Any
+
+from langbot_plugin.api.entities.builtin.rag import RetrievalContext, RetrievalResponse
+
+from adapters import BACKENDS, Pool, retrieve
+from adapters.check import PROBE, check
+from adapters.errors import BridgeError
+
+KEY_VARIABLE = "KNOWLEDGE_BRIDGE_API_KEY"
+WIDTH = 60
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; 0 where it worked, 1 where the service or the settings failed, 2 for a wrong command line."""
+    parser = _parser()
+    given = vars(parser.parse_args(arguments))
+    command, query, as_json, filters = (given.pop(name, None) for name in ("command", "query", "json", "filters"))
+    settings = {name: value for name, value in given.items() if value is not None}
+    creation_names = set(BACKENDS[settings["backend"]].model_fields) - {"options"}
+    creation = {name: value for name, value in settings.items() if name in creation_names}
+    retrieval = {name: value for name, value in settings.items() if name not in creation_names}
+    try:
+        where = json.loads(filters) if filters else {}
+    except ValueError:
+        parser.error('--filters must be JSON, like {"category": "policy"}')
+    if not isinstance(where, dict):
+        parser.error('--filters must be a JSON object, like {"category": "policy"}')
+    try:
+        key = os.environ.get(KEY_VARIABLE)
+        creation["api_key"] = getpass.getpass("API key: ") if key is None else key
+        if command == "check":
+            return asyncio.run(_check(creation, retrieval, query))
+        return asyncio.run(
+            _query(
+                RetrievalContext(query=query, creation_settings=creation, retrieval_settings=retrieval, filters=where),
+                as_json=bool(as_json),
+            )
+        )
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m adapters",
+        description="Search a knowledge service with the settings that LangBot's form has.",
+        epilog=f"The API key comes from the environment variable {KEY_VARIABLE}, else it is asked for.",
+        allow_abbrev=False,
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    query = commands.add_parser("query", help="search, and print the passages", allow_abbrev=False)
+    query.add_argument("query", help="what to search for")
+    query.add_argument("--json", action="store_true", help="print the whole response as JSON")
+    query.add_argument("--filters", help='conditions on metadata as JSON, like {"category": "policy"}')
+    probe = commands.add_parser("check", help="say step by step what works and what doesn't", allow_abbrev=False)
+    probe.add_argument("query", nargs="?", default=PROBE, help="what to search for (default: %(default)s)")
+    for command in (query, probe):
+        command.add_argument("--backend", required=True, choices=sorted(BACKENDS), help="the service")
+        for name in _settings():
+            command.add_argument(f"--{name.replace('_', '-')}", dest=name, metavar="VALUE")
+    return parser
+
+
+def _settings() -> list[str]:
+    """Every setting of every service, but the key, which must not stand in a shell's history."""
+    names = dict.fromkeys(
+        name
+        for backend in BACKENDS.values()
+        for model in (backend, type(backend.model_fields["options"].default))
+        for name in model.model_fields
+    )
+    return [name for name in names if name not in ("backend", "api_key", "options", "check_on_save")]
+
+
+async def _query(context: RetrievalContext, *, as_json: bool) -> int:
+    async with Pool() as pool:
+        try:
+            response = await retrieve(context, pool)
+        except BridgeError as error:
+            print(f"{type(error).__name__}: {error}", file=sys.stderr)
+            return 1
+    print(json.dumps(response.model_dump(mode="json"), ensure_ascii=False, indent=2) if as_json else table(response))
+    return 0
+
+
+async def _check(creation: dict[str, Any], retrieval: dict[str, Any], query: str) -> int:
+    ok = True
+    async with Pool() as pool:
+        async for step in check(creation, retrieval, pool, query):
+            ok = step.ok
+            print(f"{'ok  ' if ok else 'FAIL'} {step.name:8} {step.text}")
+            if step.response and step.response.results:
+                print(table(step.response))
+    return 0 if ok else 1
+
+
+def table(response: RetrievalResponse) -> str:
+    """The entries as lines: rank, score, document, first words."""
+    rows = [f"{'#':>3}  score  {'document':24}  passage"]
+    for rank, entry in enumerate(response.results, 1):
+        score = "    -" if entry.score is None else f"{entry.score:.3f}"
+        name = _fitted(str(entry.metadata.get("document_name", "")), 24)
+        words = _fitted(" ".join(" ".join(part.text or "" for part in entry.content).split()), WIDTH).rstrip()
+        rows.append(f"{rank:>3}  {score}  {name}  {words}")
+    if not response.results:
+        rows = ["The service found nothing."]
+    return "\n".join([*rows, *(f"note: {note}" for note in response.metadata.get("notes", ()))])
+
+
+def _fitted(text: str, width: int) -> str:
+    """`text` in so many columns of a terminal, where a Chinese character takes two."""
+    out, used = "", 0
+    for char in text:
+        columns = 2 if unicodedata.east_asian_width(char) in "WF" else 1
+        if used + columns > width - 1:
+            return out + "…" + " " * (width - 1 - used)
+        out, used = out + char, used + columns
+    return out + " " * (width - used)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

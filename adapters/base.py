@@ -1,0 +1,400 @@
+"""What every service shares: its settings, the question put to it, the hits it finds."""
+
+import asyncio
+import ipaddress
+import math
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Self
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, model_validator
+
+from adapters.errors import BridgeError, ResponseError, Retry, SettingsError
+from adapters.filters import Filter
+
+if TYPE_CHECKING:
+    from adapters.transport import Http, Reply
+
+SearchMode = Literal["auto", "semantic", "full_text", "hybrid", "keyword"]
+
+
+# ---- settings as people and forms send them
+
+
+def _set(values: Any) -> Any:
+    """Settings without blanks around; null and blank ones mean: not set."""
+    if not isinstance(values, dict):
+        return values
+    trimmed = {name: value.strip() if isinstance(value, str) else value for name, value in values.items()}
+    return {name: value for name, value in trimmed.items() if value is not None and value != ""}
+
+
+def _number(value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError("must be a number")
+    return number
+
+
+def _top_k(value: Any) -> int:
+    return round(min(max(_number(value), 1), 100))
+
+
+def _or_default(default: float) -> BeforeValidator:
+    """A number field that was cleared arrives as 0."""
+    return BeforeValidator(lambda value: _number(value) or default)
+
+
+def _parts(value: Any) -> Any:
+    """One or several texts, separated by commas, semicolons or line breaks."""
+    if isinstance(value, str):
+        value = re.split(r"[,，、;；\n]", value)
+    if isinstance(value, (list, tuple)):
+        return tuple(dict.fromkeys(part for part in (str(item).strip(" \t\r\"'`") for item in value) if part))
+    return value
+
+
+def _key(value: Any) -> Any:
+    """The key alone, however it was copied."""
+    if not isinstance(value, str):
+        return value
+    key = re.sub(r"(?i)^\s*(authorization\s*:)?\s*(bearer\s+)*", "", value.strip().strip("\"'`")).strip(" \t\r\n\"'`")
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise ValueError("holds characters that no key has; copy it again")
+    if key and not key.strip("*"):
+        raise ValueError("is a mask of stars, not the key; enter the key itself")
+    return key
+
+
+Texts = Annotated[tuple[str, ...], BeforeValidator(_parts)]
+Key = Annotated[SecretStr, BeforeValidator(_key)]
+
+
+def address(value: str, tails: Sequence[str]) -> str:
+    """The base URL meant by a pasted address: no blanks, no closing slash, none of the service's known `tails`.
+
+    Raises ValueError with what to type where it can't be read.
+    """
+    text = value.strip().strip("\"'`<>").strip()
+    if "://" not in text:
+        text = f"{_scheme(text)}://{text}"
+    try:
+        parts = urlsplit(text)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host = port = None
+    if not host or re.search(r"\s", text):
+        raise ValueError("is no address; type it like https://host or http://host:port")
+    if parts.scheme.lower() not in ("http", "https"):
+        raise ValueError("must start with http:// or https://")
+    if parts.username is not None or parts.password is not None:
+        raise ValueError("must not hold a user name or password; the key has a field of its own")
+    path = re.sub(r"/{2,}", "/", parts.path).rstrip("/")
+    for tail in tails:
+        if found := re.search(rf"(?i)/{tail}$", path):
+            path = path[: found.start()]
+            break
+    name = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme.lower()}://{name}{f':{port}' if port else ''}{path.rstrip('/')}"
+
+
+def _scheme(text: str) -> str:
+    """Plain http for a machine's own name or a port of one's own, https for the rest."""
+    host, _, port = text.partition("/")[0].partition(":")
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return "http" if "." not in host or port not in ("", "443") else "https"
+    return "http"
+
+
+# ---- models
+
+
+class Options(BaseModel):
+    """How to search: the vocabulary that all services share. Values away from the default need a service that has them."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True, str_strip_whitespace=True)
+
+    modes: ClassVar[dict[str, str]] = {}
+    """search_mode to the service's own word; `auto` is always there."""
+    offers: ClassVar[frozenset[str]] = frozenset()
+    """Those of OPTIONAL that the service has."""
+    OPTIONAL: ClassVar[tuple[str, ...]] = (
+        "rerank",
+        "rerank_model",
+        "vector_weight",
+        "expand_query",
+        "candidates",
+        "token_limit",
+        "use_knowledge_graph",
+        "cross_languages",
+    )
+
+    top_k: Annotated[int, BeforeValidator(_top_k)] = 5
+    """At most how many passages, clamped to 1-100."""
+    score_threshold: Annotated[float, Field(ge=0, le=1), BeforeValidator(_number)] = 0.0
+    """Least similarity; 0 is off."""
+    search_mode: SearchMode = "auto"
+    rerank: bool = False
+    rerank_model: str = ""
+    vector_weight: Annotated[float, Field(ge=0, le=1), BeforeValidator(_number)] | None = None
+    """Share of meaning against words in a hybrid search; None is the service's own."""
+    expand_query: bool = False
+    candidates: Annotated[int, Field(ge=1, le=10_000), _or_default(1024)] = 1024
+    token_limit: Annotated[int, Field(ge=1, le=20_000), _or_default(5000)] = 5000
+    use_knowledge_graph: bool = False
+    cross_languages: Texts = ()
+    cite_source: bool = False
+    timeout: Annotated[float, Field(ge=1, le=110), _or_default(12)] = 12.0
+    """Seconds for everything: tries, waits, body."""
+
+    _drop_unset = model_validator(mode="before")(_set)
+
+    @model_validator(mode="after")
+    def _available(self) -> Self:
+        if self.search_mode != "auto" and self.search_mode not in self.modes:
+            have = ", ".join(("auto", *self.modes))
+            raise ValueError(f"search_mode {self.search_mode} is not available here; use {have}")
+        for name in self.OPTIONAL:
+            if name not in self.offers and getattr(self, name) != type(self).model_fields[name].default:
+                raise ValueError(f"{name} is not available here; leave it at its default")
+        if self.vector_weight is not None and self.search_mode not in ("auto", "hybrid"):
+            raise ValueError("vector_weight works with search_mode hybrid (or auto); leave it blank")
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked: trimmed text, at most as long as the service takes, and the filter on metadata."""
+
+    text: str
+    where: Filter = field(default_factory=Filter)
+    asked: str = ""
+    """The query as it came, for keeping it out of texts."""
+
+    @classmethod
+    def of(cls, query: str, filters: dict[str, Any], limit: int) -> Self:
+        """Read a host's query and Chroma-style filters; SettingsError for a filter that can't be read."""
+        text = "".join(c if c.isprintable() or c in "\n\t" else " " for c in query).strip()
+        return cls(text[:limit].rstrip(), Filter.of(filters), query)
+
+    @property
+    def cut(self) -> bool:
+        """Whether the query was longer than the service takes."""
+        return len(self.asked.strip()) > len(self.text)
+
+
+@dataclass(slots=True)
+class Hit:
+    """One passage as the service scored it: `score` unbounded, None without a measure."""
+
+    id: str
+    text: str
+    score: float | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+    """`document_name`, `measure`, `document_metadata` (what filters look at first) and whatever else the service says."""
+
+
+class Failure(NamedTuple):
+    """A row of a service's table of failures: the pattern of the gist, and the error it stands for."""
+
+    pattern: str
+    kind: type[BridgeError]
+    happened: str
+    remedy: str
+    retry: Retry | None = None
+
+
+class Backend(BaseModel, ABC):
+    """One service's settings and how to search it. Frozen; holds the whole of a call's configuration."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True, str_strip_whitespace=True)
+
+    product: ClassVar[str]
+    address_tails: ClassVar[tuple[str, ...]] = ()
+    """Regular expressions of what people paste behind the base URL, longest first."""
+    dataset_pattern: ClassVar[str] = ""
+    """What a dataset id looks like; it is searched for in what was pasted, a page's address for one."""
+    query_limit: ClassVar[int] = 4000
+    """Code points of a query that the service takes, or that still make sense there."""
+    version_header: ClassVar[str] = ""
+    """The response header in which the service tells its version."""
+    filter_fields: ClassVar[frozenset[str] | None] = None
+    """The metadata fields a filter may name; None where the service filters by itself."""
+    failures: ClassVar[tuple[Failure, ...]] = ()
+    """The first row whose pattern fits the gist counts."""
+    resend: ClassVar[bool] = True
+    """Whether a request that may have arrived can be sent again."""
+
+    backend: str
+    api_base_url: str
+    api_key: Key
+    dataset_id: Texts
+    verify_tls: bool = True
+    check_on_save: bool = True
+    options: Options = Options()
+
+    _drop_unset = model_validator(mode="before")(_set)
+
+    @model_validator(mode="after")
+    def _usable(self) -> Self:
+        values = {"api_base_url": self._address(), "dataset_id": self._dataset_ids()}
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        return self
+
+    def _address(self) -> str:
+        try:
+            return address(self.api_base_url, self.address_tails)
+        except ValueError as error:
+            raise ValueError(f"api_base_url {error}") from None
+
+    def _dataset_ids(self) -> tuple[str, ...]:
+        if not self.dataset_id:
+            raise ValueError(f"dataset_id is missing; {self.dataset_hint()}")
+        if not self.dataset_pattern:
+            return self.dataset_id
+        found = [re.search(self.dataset_pattern, item) for item in self.dataset_id]
+        if not all(found):
+            raise ValueError(f"dataset_id holds no {self.product} dataset id; {self.dataset_hint()}")
+        return tuple(dict.fromkeys(match[0] for match in found if match))
+
+    @classmethod
+    def dataset_hint(cls) -> str:
+        """Where an admin finds a dataset's id, as a clause."""
+        return "copy it from the service's page"
+
+    def check(self, question: "Question") -> None:
+        """SettingsError for a filter on a field that the service neither filters by nor returns."""
+        fields = {condition.field for condition in question.where.conditions}
+        if self.filter_fields is not None and (unknown := fields - self.filter_fields):
+            raise SettingsError(
+                f"filters: {self.product} can't filter by {', '.join(sorted(unknown))}",
+                f"Filter by {', '.join(sorted(self.filter_fields))}, or leave filters out",
+            )
+
+    @abstractmethod
+    async def search(self, question: "Question", http: "Http") -> list[Hit]:
+        """The service's passages for a question that isn't blank, in its order; raises BridgeError."""
+
+    async def describe(self, http: "Http") -> list[str]:  # noqa: ARG002
+        """What the service says about each dataset without a search, a line each; raises BridgeError."""
+        return []
+
+    def accepts(self, reply: "Reply") -> bool:
+        """Whether the service says that it did what it was asked."""
+        return reply.status in range(200, 300) and reply.is_json
+
+    def gist(self, reply: "Reply") -> str:
+        """`<status> <code> <message>` of a failure, or `<status> page <version>`: what the `failures` table looks at."""
+        if not reply.is_json:
+            return f"{reply.status} page {reply.version}"
+        data = mapping(reply.data)
+        return f"{reply.status} {data.get('code', '')} {text(data.get('message'))}"
+
+    def failure(self, reply: "Reply") -> BridgeError | None:
+        """The error in the service's own terms for an answer that it doesn't accept; None leaves it to the status."""
+        gist = self.gist(reply)
+        row = next((row for row in self.failures if re.match(row.pattern, gist)), None)
+        return row and row.kind(f"{row.happened} ({reply.said})", row.remedy, retry=row.retry)
+
+
+# ---- reading answers
+
+
+def text(value: Any) -> str:
+    """`value` if it is a text, else an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def number(value: Any) -> float | None:
+    """A finite number, also one written as text; None for everything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return None
+    try:
+        return _number(value)
+    except ValueError:
+        return None
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    """`value` if it is a JSON object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def filled(**values: Any) -> dict[str, Any]:
+    """The values that say something: no null, no empty text, list or object."""
+    return {name: value for name, value in values.items() if value is not None and value not in ("", [], {}, ())}
+
+
+def keys_seen(value: Any) -> str:
+    """The names on the top level of an answer, for an error's text."""
+    if isinstance(value, dict):
+        return f"keys: {', '.join(map(str, list(value)[:8])) or 'none'}"
+    return f"a JSON {'list' if isinstance(value, list) else type(value).__name__}"
+
+
+def read_each(items: Any, read: Callable[[dict[str, Any]], Hit], http: "Http") -> list[Hit]:
+    """Read a list of records one by one; what is no object or has no passage is left out and counted in a note.
+
+    ResponseError where `items` is no list.
+    """
+    if not isinstance(items, list):
+        raise ResponseError("the answer holds no list of passages", "Check that api_base_url belongs to this service")
+    hits = [read(item) for item in items if isinstance(item, dict)]
+    good = [hit for hit in hits if hit.text.strip()]
+    if odd := len(items) - len(good):
+        http.note(f"{odd} of {len(items)} records had no passage and were left out")
+    return good
+
+
+async def side_by_side(ids: Sequence[str], search: Callable[[str], Awaitable[list[Hit]]]) -> list[Hit]:
+    """Search several datasets at once; the lists are merged by score where all hits have one, else in turns by rank.
+
+    The first dataset that fails fails the whole, and is named.
+    """
+    if len(ids) == 1:
+        return await search(ids[0])
+
+    async def one(dataset: str) -> list[Hit]:
+        try:
+            return await search(dataset)
+        except BridgeError as error:
+            error.dataset = dataset
+            raise
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one(dataset)) for dataset in ids]
+    except BaseExceptionGroup as failed:
+        raise failed.exceptions[0] from None
+    return merged([task.result() for task in tasks])
+
+
+def merged(lists: Iterable[list[Hit]]) -> list[Hit]:
+    """One list of several ranked ones."""
+    ranked = [(rank, hit) for hits in lists for rank, hit in enumerate(hits)]
+    scores = [hit.score for _, hit in ranked if hit.score is not None]
+    if len(scores) == len(ranked):
+        return [hit for _, hit in sorted(ranked, key=lambda pair: -(pair[1].score or 0.0))]
+    return [hit for _, hit in sorted(ranked, key=lambda pair: pair[0])]
+
+
+def settings_error(product: str, error: ValidationError) -> SettingsError:
+    """Pydantic's findings as one error; it names each setting and what it may be, and shows no value."""
+    problems = []
+    for found in error.errors(include_url=False, include_context=False, include_input=False):
+        name = next((str(part) for part in reversed(found["loc"]) if isinstance(part, str)), "")
+        name = "" if name == "options" else name
+        told = "is missing" if found["type"] == "missing" else found["msg"].removeprefix("Value error, ")
+        problems.append(f"{name} {told[:1].lower()}{told[1:]}".strip())
+    return SettingsError("; ".join(problems[:3]), "Correct it in the knowledge base's settings").at(
+        f"{product} settings"
+    )

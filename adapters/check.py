@@ -1,0 +1,76 @@
+"""What an admin wants to know before saving: each step from the settings to the first passages, and which one fails."""
+
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+from langbot_plugin.api.entities.builtin.rag import RetrievalContext, RetrievalResponse
+
+from adapters import load_backend, retrieve
+from adapters.base import Question
+from adapters.errors import AuthError, BridgeError, NotFoundError, SettingsError
+from adapters.transport import Pool
+
+PROBE = "test"
+"""What is asked where nobody says what to ask."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One finding: `name` is settings, address, key, dataset or search; `text` says what was found or what is wrong."""
+
+    name: str
+    ok: bool
+    text: str
+    response: RetrievalResponse | None = None
+    """The answer, with the step `search`."""
+
+
+async def check(
+    creation: dict[str, Any], retrieval: dict[str, Any], pool: Pool, query: str = PROBE
+) -> AsyncIterator[Step]:
+    """Yield a step for everything that works, in order, and end after the first that doesn't. Raises nothing."""
+    try:
+        backend = load_backend(creation, retrieval)
+    except BridgeError as error:
+        yield Step("settings", False, str(error))
+        return
+    yield Step("settings", True, f"{backend.product}, {backend.api_base_url}")
+    question = Question.of(query, {}, backend.query_limit)
+    datasets, failed, http = [], None, None
+    try:
+        async with pool.open(backend, question) as http:
+            datasets = await backend.describe(http)
+    except BridgeError as error:
+        failed = error
+    if http and http.answered:
+        yield Step("address", True, f"{http.where} answers")
+    if failed:
+        yield Step(_step(failed, answered=bool(http and http.answered)), False, str(failed))
+        return
+    if datasets:
+        yield Step("key", True, "the API key is accepted")
+    for line in datasets:
+        yield Step("dataset", True, line)
+    started = time.perf_counter()
+    try:
+        found = await retrieve(
+            RetrievalContext(query=query, creation_settings=creation, retrieval_settings=retrieval), pool
+        )
+    except BridgeError as error:
+        yield Step("search", False, str(error))
+        return
+    took = (time.perf_counter() - started) * 1000
+    told = "".join(f"; {note}" for note in found.metadata.get("notes", ()))
+    yield Step("search", True, f"{len(found.results)} passages for {query!r} in {took:.0f} ms{told}", found)
+
+
+def _step(error: BridgeError, *, answered: bool) -> str:
+    """The step that a failed look at the datasets belongs to."""
+    match error:
+        case AuthError():
+            return "key"
+        case NotFoundError() | SettingsError():
+            return "dataset"
+    return "dataset" if answered else "address"

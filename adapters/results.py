@@ -1,0 +1,69 @@
+"""Hits into LangBot's entries: threshold, cut, ids, score and distance. The only place that knows scores."""
+
+import hashlib
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from langbot_plugin.api.entities.builtin.provider.message import ContentElement
+from langbot_plugin.api.entities.builtin.rag import RetrievalResponse, RetrievalResultEntry
+
+from adapters.base import Hit, Options
+
+
+def response(hits: list[Hit], options: Options, notes: Iterable[str] = ()) -> RetrievalResponse:
+    """At most `top_k` entries in the order of `hits`, each with a unique id and a text.
+
+    `score` is finite and in 0..1, or None without a measure; `distance` is 1 - score, 1.0 without a score. A score
+    that had to be clamped stays in the metadata as `raw_score`. Unscored hits pass only without a threshold.
+    """
+    entries: dict[str, RetrievalResultEntry] = {}
+    texts: dict[str, str] = {}
+    found = 0
+    for hit in hits:
+        score = _similarity(hit)
+        if not hit.text.strip() or (options.score_threshold and (score is None or score < options.score_threshold)):
+            continue
+        ident = hit.id or hashlib.sha256(f"{hit.metadata.get('document_name')}\n{hit.text}".encode()).hexdigest()[:32]
+        if texts.get(ident) == hit.text:
+            continue
+        found += 1
+        if len(entries) < options.top_k:
+            while ident in entries:
+                ident += "-2"
+            texts[ident] = hit.text
+            entries[ident] = _entry(ident, hit, score, options)
+    told = list(notes)
+    return RetrievalResponse(
+        results=list(entries.values()), total_found=found, metadata={"notes": told} if told else {}
+    )
+
+
+def _similarity(hit: Hit) -> float | None:
+    if hit.score is None or not math.isfinite(hit.score):
+        return None
+    score = min(max(hit.score, 0.0), 1.0)
+    if score != hit.score:
+        hit.metadata["raw_score"] = hit.score
+    return score
+
+
+def _entry(ident: str, hit: Hit, score: float | None, options: Options) -> RetrievalResultEntry:
+    return RetrievalResultEntry(
+        id=ident,
+        content=[ContentElement.from_text(_cited(hit) if options.cite_source else hit.text)],
+        metadata=hit.metadata,
+        distance=1.0 if score is None else 1.0 - score,
+        score=score,
+    )
+
+
+def _cited(hit: Hit) -> str:
+    """The passage below a line that names its document, since a pipeline's prompt holds nothing but text."""
+    name, link = (_line(hit.metadata.get(field)) for field in ("document_name", "url"))
+    source = f"{name} ({link})" if name and link and name != link else name or link
+    return f"Source: {source}\n{hit.text}" if source else hit.text
+
+
+def _line(value: Any) -> str:
+    return " ".join(value.split()) if isinstance(value, str) else ""

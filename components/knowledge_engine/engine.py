@@ -1,0 +1,64 @@
+"""LangBot's side: engines that only map. One class does the work, the others fix its backend."""
+
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from langbot_plugin.api.definition.components.knowledge_engine import KnowledgeEngine
+from langbot_plugin.api.entities.builtin.rag import (
+    DocumentStatus,
+    IngestionContext,
+    IngestionResult,
+    RetrievalContext,
+    RetrievalResponse,
+)
+
+from adapters import load_backend, retrieve
+from adapters.check import PROBE
+
+if TYPE_CHECKING:
+    from main import KnowledgeBridge
+
+READ_ONLY = "This knowledge base is read-only: add and remove documents in the service itself."
+
+
+class RemoteEngine(KnowledgeEngine):
+    """Searches the service that a knowledge base's `backend` setting names. Keeps nothing between calls."""
+
+    backend: ClassVar[str] = ""
+
+    @classmethod
+    def get_capabilities(cls) -> list[str]:
+        """No documents can be put in."""
+        return []
+
+    async def retrieve(self, context: RetrievalContext) -> RetrievalResponse:
+        """See `adapters.retrieve`."""
+        context = context.model_copy(update={"creation_settings": self._settings(context.creation_settings)})
+        return await retrieve(context, cast("KnowledgeBridge", self.plugin).pool)
+
+    async def on_knowledge_base_create(self, kb_id: str, config: dict[str, Any]) -> None:
+        """Refuse settings that can't be used; with `check_on_save` also those that a real search fails with."""
+        if load_backend(self._settings(config), {}).check_on_save:
+            await self.retrieve(
+                RetrievalContext(
+                    query=PROBE, knowledge_base_id=kb_id, creation_settings=config, retrieval_settings={"top_k": 1}
+                )
+            )
+
+    async def ingest(self, context: IngestionContext) -> IngestionResult:
+        """Refuse with one clear sentence."""
+        return IngestionResult(
+            document_id=context.file_object.metadata.document_id, status=DocumentStatus.FAILED, error_message=READ_ONLY
+        )
+
+    async def delete_document(self, kb_id: str, document_id: str) -> bool:  # noqa: ARG002
+        """Nothing is deleted."""
+        return False
+
+    def _settings(self, creation: dict[str, Any]) -> dict[str, Any]:
+        return {**creation, "backend": self.backend} if self.backend else creation
+
+
+class DifyEngine(RemoteEngine):
+    """Searches Dify."""
+
+    backend = "dify"

@@ -1,0 +1,57 @@
+"""Write the form of engine `remote`, the union of the services' forms: `uv run python -m scripts.forms`."""
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from adapters import BACKENDS
+
+ROOT = Path(__file__).parents[1]
+FORMS = ROOT / "components" / "knowledge_engine"
+HEAD = Path(__file__).parent / "remote.yaml"
+NOTE = "# Written by scripts/forms.py out of the other forms and scripts/remote.yaml; change those.\n"
+
+Field = dict[str, Any]
+
+
+def remote_form() -> str:
+    """The text of remote.yaml: every field of every form once, hidden where the chosen service lacks it."""
+    head = yaml.safe_load(HEAD.read_text("utf-8"))
+    forms = {tag: yaml.safe_load((FORMS / f"{tag}.yaml").read_text("utf-8")) for tag in BACKENDS}
+    choice = head["spec"]["creation_schema"][0]
+    choice["options"] = [{"name": tag, "label": forms[tag]["metadata"]["label"]} for tag in forms]
+    for schema in ("creation_schema", "retrieval_schema"):
+        own = {field["name"]: field for field in head["spec"][schema]}
+        fields = _union({tag: form["spec"][schema] for tag, form in forms.items()}, own)
+        head["spec"][schema] = [choice, *fields] if schema == "creation_schema" else fields
+    return NOTE + yaml.safe_dump(head, allow_unicode=True, sort_keys=False, width=1000)
+
+
+def _union(schemas: dict[str, list[Field]], own: dict[str, Field]) -> list[Field]:
+    """All fields in the order of the first form that has them."""
+    names = dict.fromkeys(field["name"] for schema in schemas.values() for field in schema)
+    return [_field(name, schemas, own.get(name)) for name in names]
+
+
+def _field(name: str, schemas: dict[str, list[Field]], own: Field | None) -> Field:
+    found = {tag: field for tag, schema in schemas.items() for field in schema if field["name"] == name}
+    field = copy.deepcopy(own or next(iter(found.values())))
+    field["required"] = len(found) == len(schemas) and all(f["required"] for f in found.values())
+    if field["type"] == "select":
+        options = {option["name"]: option for f in found.values() for option in f["options"]}
+        field["options"] = list(options.values())
+    elif own is None and any(_words(f) != _words(field) for f in found.values()):
+        raise SystemExit(f"{name} differs between {', '.join(found)}: write what remote shows into {HEAD.name}")
+    if len(found) < len(schemas):
+        field["show_if"] = {"field": "backend", "operator": "in", "value": list(found)}
+    return field
+
+
+def _words(field: Field) -> tuple[Any, ...]:
+    return field["label"], field["description"], field["type"], field["default"]
+
+
+if __name__ == "__main__":
+    (FORMS / "remote.yaml").write_text(remote_form(), "utf-8")

@@ -1,0 +1,213 @@
+"""What must hold for every service alike."""
+
+import copy
+import json
+import logging
+import math
+
+import httpx
+import pytest
+
+from adapters import BridgeError, retrieve
+from adapters.errors import AuthError, NotFoundError, ResponseError, SettingsError, UnavailableError
+from tests.contract.cases import CASES, EXPECTED, KEY
+from tests.contract.stand_in import context, recording, searches, service
+
+ALL = [pytest.param(case, id=case.backend) for case in CASES]
+RECORDED = [pytest.param(case, name, id=f"{case.backend}-{name}") for case in CASES for name in searches(case)]
+
+
+def expected(case):
+    return json.loads((EXPECTED / f"{case.backend}.json").read_text("utf-8"))
+
+
+def seen(response) -> list[list[object]]:
+    """An entry as the expectations write it: id, score, distance, document, start of the text."""
+    return [
+        [e.id, _short(e.score), _short(e.distance), e.metadata.get("document_name"), (e.content[0].text or "")[:40]]
+        for e in response.results
+    ]
+
+
+def _short(number: float | None) -> float | None:
+    return None if number is None else round(number, 6)
+
+
+async def outcome(case, told, pool, **settings):
+    """What `expected` says about one recorded answer: the entries, or the error's class."""
+    with service(case, told):
+        try:
+            return seen(await retrieve(context(case, **settings), pool))
+        except BridgeError as error:
+            return type(error).__name__
+
+
+@pytest.mark.parametrize(("case", "name"), RECORDED)
+async def test_recorded_answer(case, name, pool, no_waiting, caplog):
+    caplog.set_level(logging.DEBUG)
+    told = recording(case.backend, name)
+    threshold = (told.get("expect") or {}).get("dropped_below_threshold")
+    asked = told["request"].get("json") or told["request"].get("body")
+    retrieval = {"score_threshold": asked["retrieval_setting"]["score_threshold"]} if threshold else {}
+    assert await outcome(case, told, pool, retrieval=retrieval) == expected(case)[name]
+    assert KEY not in caplog.text
+
+
+def test_every_expectation_has_its_recording():
+    for case in CASES:
+        assert set(expected(case)) == set(searches(case))
+
+
+@pytest.mark.parametrize("case", ALL)
+async def test_entries_fit_the_host(case, pool):
+    with service(case, recording(case.backend, case.good)):
+        response = await retrieve(context(case), pool)
+    assert len(response.results) >= 2
+    assert response.total_found >= len(response.results)
+    assert len({entry.id for entry in response.results}) == len(response.results)
+    for entry in response.results:
+        assert entry.id
+        assert entry.metadata["document_name"]
+        assert entry.score is None or 0 <= entry.score <= 1
+        assert math.isclose(entry.distance, 1 - (entry.score or 0))
+        assert (entry.content[0].text or "").strip()
+    json.dumps(response.model_dump(mode="json"), allow_nan=False)
+
+
+@pytest.mark.parametrize("case", ALL)
+async def test_top_k_cuts(case, pool):
+    with service(case, recording(case.backend, case.good)):
+        whole = await retrieve(context(case), pool)
+        one = await retrieve(context(case, retrieval={"top_k": "1"}), pool)
+    assert seen(one) == seen(whole)[:1]
+    assert one.total_found >= 1
+
+
+@pytest.mark.parametrize("case", ALL)
+async def test_threshold_cuts_at_the_score(case, pool):
+    with service(case, recording(case.backend, case.good)):
+        whole = await retrieve(context(case), pool)
+        scores = sorted({entry.score or 0 for entry in whole.results})
+        cut = await retrieve(context(case, retrieval={"score_threshold": scores[-1]}), pool)
+    assert [e.id for e in cut.results] == [e.id for e in whole.results if e.score == scores[-1]]
+
+
+@pytest.mark.parametrize("case", ALL)
+async def test_a_blank_query_asks_nobody(case, pool):
+    with service(case, recording(case.backend, case.good)) as calls:
+        response = await retrieve(context(case, query=" \n　"), pool)
+    assert (response.results, response.total_found, len(calls)) == ([], 0, 0)
+
+
+@pytest.mark.parametrize("case", ALL)
+async def test_the_key_goes_out_once_and_nothing_of_the_host_does(case, pool):
+    settings = {
+        "session_name": "person_77",
+        "bot_uuid": "bot-88",
+        "sender_id": "user-99",
+        "api_base_url": "http://x.test",
+    }
+    with service(case, recording(case.backend, case.good)) as calls:
+        await retrieve(context(case, creation={"api_key": f' "Bearer {KEY}"\n'}, retrieval=settings), pool)
+    assert calls
+    for request in calls:
+        assert request.headers["authorization"] == f"Bearer {KEY}"
+        assert "cookie" not in request.headers
+        sent = request.content + str(request.url).encode()
+        assert not [word for word in (b"person_77", b"bot-88", b"user-99", b"session_name") if word in sent]
+
+
+@pytest.mark.parametrize("case", ALL)
+async def test_a_long_query_is_cut_and_told(case, pool):
+    with service(case, recording(case.backend, case.good)):
+        response = await retrieve(context(case, query="退" * 5000), pool)
+    assert any("query was cut" in note for note in response.metadata["notes"])
+
+
+@pytest.mark.parametrize("case", ALL)
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        (httpx.Response(401, json={}), AuthError),
+        (httpx.Response(404, html="<!doctype html><title>404</title>"), NotFoundError),
+        (httpx.Response(200, html="<!DOCTYPE html><html>login</html>"), ResponseError),
+        (httpx.Response(200, content=b'{"records": [{"co'), ResponseError),
+        (httpx.Response(200, content=b""), ResponseError),
+        (httpx.Response(204), ResponseError),
+        (httpx.Response(200, json=None), ResponseError),
+        (httpx.Response(200, json=[]), ResponseError),
+        (httpx.Response(200, json={"surprise": 1}), ResponseError),
+        (httpx.Response(302, headers={"location": "https://user:pw@else.test/login?x=1"}), ResponseError),
+        (httpx.Response(503, html="<html>busy</html>"), UnavailableError),
+    ],
+    ids=["401", "404", "login", "cut", "empty", "204", "null", "list", "shape", "redirect", "503"],
+)
+async def test_what_is_no_answer_is_an_error(case, reply, kind, pool, no_waiting):
+    if case.backend == "jinba" and reply.content == b"[]":
+        kind = None  # the contract's shape C: a bare list is the result itself
+    with service(case, reply):
+        if kind is None:
+            assert (await retrieve(context(case), pool)).results == []
+            return
+        with pytest.raises(kind) as failed:
+            await retrieve(context(case), pool)
+    told = str(failed.value)
+    assert told.startswith(f"{failed.value.where}: ")
+    assert len(told) < 300
+    assert not [word for word in (KEY, "<html", "user:pw", "Traceback") if word in told]
+
+
+@pytest.mark.parametrize("case", ALL)
+async def test_a_service_that_echoes_secrets(case, pool, no_waiting, caplog):
+    caplog.set_level(logging.DEBUG)
+    query = "What does Ada Example's contract say about leave?"
+    words = f"bad request from Bearer {KEY}: {query}"
+    told = httpx.Response(422, json={"message": words, "error": words, "code": 422})
+    with service(case, told), pytest.raises(BridgeError) as failed:
+        await retrieve(context(case, query=query), pool)
+    for text in (str(failed.value), repr(failed.value), caplog.text):
+        assert KEY not in text
+        assert "Ada Example" not in text
+
+
+@pytest.mark.parametrize("case", ALL)
+async def test_odd_records_are_left_out_one_by_one(case, pool):
+    told = copy.deepcopy(recording(case.backend, case.good))
+    records = _records(told["response"])
+    whole = len(records)
+    records[1:1] = [None, 7, "text", [], {}]
+    with service(case, told):
+        response = await retrieve(context(case), pool)
+    assert len(response.results) == whole
+    assert any(note.startswith("5 of") for note in response.metadata["notes"])
+
+
+def _records(value):
+    """The list of objects in an answer that holds the passages: the first list of objects found."""
+    if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
+        return value
+    children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return next((found for found in map(_records, children) if found), None)
+
+
+@pytest.mark.parametrize("case", ALL)
+@pytest.mark.parametrize(
+    ("creation", "names"),
+    [
+        ({"api_base_url": ""}, "api_base_url"),
+        ({"api_base_url": "ftp://service.test"}, "api_base_url"),
+        ({"api_base_url": "http://user:secret@service.test"}, "api_base_url"),
+        ({"api_base_url": "http://service.test:99999"}, "api_base_url"),
+        ({"api_key": "ключ"}, "api_key"),
+        ({"api_key": "********"}, "api_key"),
+        ({"verify_tls": "perhaps"}, "verify_tls"),
+    ],
+)
+async def test_a_setting_that_cant_be_used_is_named(case, creation, names, pool):
+    with (
+        service(case, recording(case.backend, case.good)) as calls,
+        pytest.raises(SettingsError, match=names) as failed,
+    ):
+        await retrieve(context(case, creation=creation), pool)
+    assert len(calls) == 0
+    assert not [value for value in creation.values() if value and str(value) in str(failed.value)]

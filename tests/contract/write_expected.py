@@ -1,0 +1,35 @@
+"""Write expected/<backend>.json anew from what the adapters make of the recordings: `python -m tests.contract.write_expected`.
+
+Read the difference before committing it: each line says what a recorded answer means.
+"""
+
+import asyncio
+import json
+from unittest.mock import patch
+
+from adapters import Pool
+from tests.contract.cases import CASES, EXPECTED
+from tests.contract.stand_in import recording, searches
+from tests.contract.test_contract import outcome
+
+
+async def main() -> None:
+    async def skip(*_: object) -> None:
+        pass
+
+    with patch("asyncio.sleep", skip):
+        for case in CASES:
+            found = {}
+            for name in searches(case):
+                told = recording(case.backend, name)
+                threshold = (told.get("expect") or {}).get("dropped_below_threshold")
+                asked = told["request"].get("json") or told["request"].get("body")
+                settings = {"score_threshold": asked["retrieval_setting"]["score_threshold"]} if threshold else {}
+                async with Pool() as pool:
+                    found[name] = await outcome(case, told, pool, retrieval=settings)
+            lines = ",\n".join(f"{json.dumps(n)}: {json.dumps(v, ensure_ascii=False)}" for n, v in found.items())
+            (EXPECTED / f"{case.backend}.json").write_text(f"{{\n{lines}\n}}\n", "utf-8")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

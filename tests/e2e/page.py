@@ -1,0 +1,80 @@
+"""LangBot's web page in headless Chromium, as an admin uses it."""
+
+import contextlib
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sandbox.langbot import PASSWORD, USER, LangBot
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+]
+ASSISTANT = '[class*="_dock_"], [class*="_panel_"] { display: none !important; }'
+
+
+@contextlib.contextmanager
+def opened(langbot: LangBot, language: str = "en-US", width: int = 1280, height: int = 1700) -> Iterator["Page"]:
+    """A logged-in page without guided tours, in a browser of its own."""
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415  # group host, which only a run of these tests needs
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        try:
+            page = browser.new_page(locale=language, viewport={"width": width, "height": height})
+            page.set_default_timeout(20_000)
+            tour = page.get_by_role("button", name=re.compile("^(skip|跳过|スキップ)", re.IGNORECASE)).first
+            page.add_locator_handler(tour, lambda button: button.click())
+            token = langbot.call("POST", "/api/v1/user/auth", {"user": USER, "password": PASSWORD})["token"]
+            page.goto(f"{langbot.base}/login", wait_until="domcontentloaded")
+            told = {
+                "token": token,
+                "userEmail": USER,
+                "langbot_language": language,
+            }
+            page.evaluate("told => Object.entries(told).forEach(([k, v]) => localStorage.setItem(k, v))", told)
+            yield page
+        finally:
+            browser.close()
+
+
+def shoot(page: "Page", folder: Path, name: str) -> None:
+    """A screenshot without the host's floating assistant."""
+    page.add_style_tag(content=ASSISTANT)
+    page.wait_for_timeout(1000)
+    page.locator("body").hover()  # whatever the page puts in the way is closed first
+    page.wait_for_timeout(300)
+    page.screenshot(path=folder / f"{name}.png")
+
+
+def start_knowledge_base(page: "Page", langbot: LangBot, engine: str, name: str) -> None:
+    """The page's first step: choose the engine, name the knowledge base."""
+    page.goto(f"{langbot.base}/home/knowledge?id=new", wait_until="domcontentloaded")
+    page.locator('[data-guide="knowledge-engine"] [role="combobox"]').first.click()
+    page.get_by_role("option").filter(has_text=engine).first.click()
+    page.locator('input[name="name"]').fill(name)
+    page.locator("button[type=submit][form=kb-form]").click()
+    page.wait_for_url("**/home/knowledge?id=*-*")
+
+
+def fill(page: "Page", label: str, value: str) -> None:
+    """Type into the field below a label."""
+    page.locator(f'xpath=//label[starts-with(normalize-space(.), "{label}")]/following::input[1]').first.fill(value)
+
+
+def save(page: "Page") -> None:
+    """The page's second step."""
+    page.locator("button[type=submit][form=kb-form]").click()

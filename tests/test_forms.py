@@ -1,0 +1,80 @@
+"""The forms keep to the rules of LangBot's page."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from adapters import BACKENDS
+from scripts.forms import FORMS, remote_form
+
+LANGUAGES = {"en_US", "zh_Hans", "ja_JP"}
+TYPES = {"string", "secret", "text", "integer", "float", "boolean", "select"}
+NAMES = ["remote", *BACKENDS]
+
+
+def form(name):
+    return yaml.safe_load((FORMS / f"{name}.yaml").read_text("utf-8"))
+
+
+def fields(name):
+    spec = form(name)["spec"]
+    return spec["creation_schema"] + spec["retrieval_schema"]
+
+
+def test_the_remote_form_is_the_union_of_the_others():
+    assert (FORMS / "remote.yaml").read_text("utf-8") == remote_form()
+
+
+def test_every_form_is_a_backends():
+    assert {path.stem for path in Path(FORMS).glob("*.yaml")} == set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_field_has_a_default_and_every_language(name):
+    for field in fields(name):
+        assert "default" in field, field["name"]
+        assert set(field["label"]) == set(field["description"]) == LANGUAGES, field["name"]
+        assert all(field["label"].values())
+        assert field["type"] in TYPES
+        assert isinstance(field["required"], bool)
+        for option in field.get("options", []):
+            assert set(option["label"]) == LANGUAGES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_can_be_hidden_is_not_required(name):
+    assert not [f["name"] for f in fields(name) if "show_if" in f and f["required"]]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_are_the_models(name):
+    """A form offers every setting of its backend's model and no other."""
+    spec = form(name)["spec"]
+    chosen = BACKENDS.values() if name == "remote" else [BACKENDS[name]]
+    creation = {field for backend in chosen for field in backend.model_fields} - {"options"}
+    retrieval = set()
+    for backend in chosen:
+        options = type(backend.model_fields["options"].default)
+        retrieval |= (set(options.model_fields) - set(options.OPTIONAL)) | set(options.offers)
+    if name != "remote":
+        creation.discard("backend")
+    assert {field["name"] for field in spec["creation_schema"]} == creation
+    assert {field["name"] for field in spec["retrieval_schema"]} == retrieval
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_defaults_are_the_models_and_load(name):
+    backend = BACKENDS[name]
+    options = type(backend.model_fields["options"].default)
+    defaults = {field["name"]: field["default"] for field in form(name)["spec"]["retrieval_schema"]}
+    assert options.model_validate(defaults) == options()
+    offered = {o["name"] for f in form(name)["spec"]["retrieval_schema"] for o in f.get("options", [])}
+    assert offered == {"auto", *options.modes}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_secrets_are_masked(name):
+    [key] = [field for field in fields(name) if field["name"] == "api_key"]
+    assert key["type"] == "secret"
+    assert not [field["name"] for field in fields(name) if field["type"] == "secret" and field["name"] != "api_key"]
