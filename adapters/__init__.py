@@ -13,13 +13,23 @@ from adapters import results
 from adapters.base import Backend, Question, settings_error
 from adapters.dify import Dify
 from adapters.errors import BridgeError, SettingsError
+from adapters.external_knowledge import ExternalKnowledge
+from adapters.fastgpt import FastGPT
+from adapters.jinba import Jinba
+from adapters.ragflow import RAGFlow
 from adapters.transport import Pool
 
 __all__ = ["BACKENDS", "Backend", "BridgeError", "Pool", "load_backend", "retrieve"]
 
 log = logging.getLogger(__name__)
 
-BACKENDS: dict[str, type[Backend]] = {"dify": Dify}
+BACKENDS: dict[str, type[Backend]] = {
+    "dify": Dify,
+    "ragflow": RAGFlow,
+    "fastgpt": FastGPT,
+    "jinba": Jinba,
+    "external_knowledge": ExternalKnowledge,
+}
 """Every service by the word that settings use for it."""
 
 
@@ -32,15 +42,14 @@ async def retrieve(context: RetrievalContext, pool: Pool) -> RetrievalResponse:
     try:
         backend = load_backend(context.creation_settings, context.retrieval_settings)
         question = Question.of(context.query, context.filters, backend.query_limit)
-        backend.check(question)
         if not question.text:
             return results.response([], backend.options)
         async with pool.open(backend, question) as http:
             hits = await backend.search(question, http)
+        kept = question.kept(hits, backend)
     except BridgeError as error:
         log.warning("knowledge base %s: %s", context.knowledge_base_id, error)
         raise
-    kept = [hit for hit in hits if question.where.holds(hit.metadata)]
     if question.cut:
         http.note(f"the query was cut to the {len(question.text)} characters that {backend.product} takes")
     if len(kept) < len(hits):

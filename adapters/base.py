@@ -8,12 +8,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Self
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
-from adapters.errors import BridgeError, ResponseError, Retry, SettingsError
-from adapters.filters import Filter
+from adapters.errors import BridgeError, Retry, SettingsError
+from adapters.filters import Filter, lookup
+from adapters.reading import finite, mapping
 
 if TYPE_CHECKING:
     from adapters.transport import Http, Reply
@@ -32,23 +33,13 @@ def _set(values: Any) -> Any:
     return {name: value for name, value in trimmed.items() if value is not None and value != ""}
 
 
-def _number(value: Any) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise ValueError("must be a number")
-    return number
-
-
 def _top_k(value: Any) -> int:
-    return round(min(max(_number(value), 1), 100))
+    return round(min(max(finite(value), 1), 100))
 
 
 def _or_default(default: float) -> BeforeValidator:
     """A number field that was cleared arrives as 0."""
-    return BeforeValidator(lambda value: _number(value) or default)
+    return BeforeValidator(lambda value: finite(value) or default)
 
 
 def _parts(value: Any) -> Any:
@@ -76,32 +67,37 @@ Texts = Annotated[tuple[str, ...], BeforeValidator(_parts)]
 Key = Annotated[SecretStr, BeforeValidator(_key)]
 
 
-def address(value: str, tails: Sequence[str]) -> str:
-    """The base URL meant by a pasted address: no blanks, no closing slash, none of the service's known `tails`.
-
-    Raises ValueError with what to type where it can't be read.
-    """
+def parsed(value: str) -> SplitResult:
+    """A pasted address with its scheme; ValueError with what to type where it can't be read."""
     text = value.strip().strip("\"'`<>").strip()
     if "://" not in text:
         text = f"{_scheme(text)}://{text}"
     try:
         parts = urlsplit(text)
-        host, port = parts.hostname, parts.port
+        host, _ = parts.hostname, parts.port
     except ValueError:
-        host = port = None
+        host = None
     if not host or re.search(r"\s", text):
         raise ValueError("is no address; type it like https://host or http://host:port")
     if parts.scheme.lower() not in ("http", "https"):
         raise ValueError("must start with http:// or https://")
     if parts.username is not None or parts.password is not None:
         raise ValueError("must not hold a user name or password; the key has a field of its own")
+    return parts
+
+
+def address(value: str, tails: Sequence[str]) -> str:
+    """The base URL meant by a pasted address: no blanks, no closing slash, none of the service's known `tails`.
+
+    Raises ValueError with what to type where it can't be read.
+    """
+    parts = parsed(value)
     path = re.sub(r"/{2,}", "/", parts.path).rstrip("/")
     for tail in tails:
         if found := re.search(rf"(?i)/{tail}$", path):
             path = path[: found.start()]
             break
-    name = f"[{host}]" if ":" in host else host
-    return f"{parts.scheme.lower()}://{name}{f':{port}' if port else ''}{path.rstrip('/')}"
+    return f"{parts.scheme.lower()}://{parts.netloc.lower()}{path.rstrip('/')}"
 
 
 def _scheme(text: str) -> str:
@@ -139,12 +135,12 @@ class Options(BaseModel):
 
     top_k: Annotated[int, BeforeValidator(_top_k)] = 5
     """At most how many passages, clamped to 1-100."""
-    score_threshold: Annotated[float, Field(ge=0, le=1), BeforeValidator(_number)] = 0.0
+    score_threshold: Annotated[float, Field(ge=0, le=1), BeforeValidator(finite)] = 0.0
     """Least similarity; 0 is off."""
     search_mode: SearchMode = "auto"
     rerank: bool = False
     rerank_model: str = ""
-    vector_weight: Annotated[float, Field(ge=0, le=1), BeforeValidator(_number)] | None = None
+    vector_weight: Annotated[float, Field(ge=0, le=1), BeforeValidator(finite)] | None = None
     """Share of meaning against words in a hybrid search; None is the service's own."""
     expand_query: bool = False
     candidates: Annotated[int, Field(ge=1, le=10_000), _or_default(1024)] = 1024
@@ -185,6 +181,20 @@ class Question:
         text = "".join(c if c.isprintable() or c in "\n\t" else " " for c in query).strip()
         return cls(text[:limit].rstrip(), Filter.of(filters), query)
 
+    def kept(self, hits: list["Hit"], backend: "Backend") -> list["Hit"]:
+        """The hits that the filter lets pass.
+
+        SettingsError where nobody can tell: the service doesn't filter, and no hit has a field that the filter names.
+        """
+        if hits and not backend.filters:
+            fields = [c.field for c in self.where.conditions if all(lookup(h.metadata, c.field) is None for h in hits)]
+            if fields:
+                raise SettingsError(
+                    f"filters: {backend.product} neither filters nor returns {', '.join(fields)}",
+                    f"Filter by one of: {', '.join(sorted(hits[0].metadata))}",
+                )
+        return [hit for hit in hits if self.where.holds(hit.metadata)]
+
     @property
     def cut(self) -> bool:
         """Whether the query was longer than the service takes."""
@@ -222,12 +232,14 @@ class Backend(BaseModel, ABC):
     """Regular expressions of what people paste behind the base URL, longest first."""
     dataset_pattern: ClassVar[str] = ""
     """What a dataset id looks like; it is searched for in what was pasted, a page's address for one."""
+    dataset_hint: ClassVar[str] = "copy it from the service's page"
+    """Where an admin finds a dataset's id."""
     query_limit: ClassVar[int] = 4000
     """Code points of a query that the service takes, or that still make sense there."""
     version_header: ClassVar[str] = ""
     """The response header in which the service tells its version."""
-    filter_fields: ClassVar[frozenset[str] | None] = None
-    """The metadata fields a filter may name; None where the service filters by itself."""
+    filters: ClassVar[bool] = True
+    """Whether the service takes filters; else they are checked here alone, on the metadata that it returns."""
     failures: ClassVar[tuple[Failure, ...]] = ()
     """The first row whose pattern fits the gist counts."""
     resend: ClassVar[bool] = True
@@ -258,27 +270,13 @@ class Backend(BaseModel, ABC):
 
     def _dataset_ids(self) -> tuple[str, ...]:
         if not self.dataset_id:
-            raise ValueError(f"dataset_id is missing; {self.dataset_hint()}")
+            raise ValueError(f"dataset_id is missing; {self.dataset_hint}")
         if not self.dataset_pattern:
             return self.dataset_id
         found = [re.search(self.dataset_pattern, item) for item in self.dataset_id]
         if not all(found):
-            raise ValueError(f"dataset_id holds no {self.product} dataset id; {self.dataset_hint()}")
+            raise ValueError(f"dataset_id holds no {self.product} dataset id; {self.dataset_hint}")
         return tuple(dict.fromkeys(match[0] for match in found if match))
-
-    @classmethod
-    def dataset_hint(cls) -> str:
-        """Where an admin finds a dataset's id, as a clause."""
-        return "copy it from the service's page"
-
-    def check(self, question: "Question") -> None:
-        """SettingsError for a filter on a field that the service neither filters by nor returns."""
-        fields = {condition.field for condition in question.where.conditions}
-        if self.filter_fields is not None and (unknown := fields - self.filter_fields):
-            raise SettingsError(
-                f"filters: {self.product} can't filter by {', '.join(sorted(unknown))}",
-                f"Filter by {', '.join(sorted(self.filter_fields))}, or leave filters out",
-            )
 
     @abstractmethod
     async def search(self, question: "Question", http: "Http") -> list[Hit]:
@@ -292,12 +290,16 @@ class Backend(BaseModel, ABC):
         """Whether the service says that it did what it was asked."""
         return reply.status in range(200, 300) and reply.is_json
 
+    def words(self, data: Any) -> str:
+        """What an answer says in words about a failure."""
+        said = mapping(data)
+        return next((said[k] for k in ("message", "error_msg", "error", "detail") if isinstance(said.get(k), str)), "")
+
     def gist(self, reply: "Reply") -> str:
         """`<status> <code> <message>` of a failure, or `<status> page <version>`: what the `failures` table looks at."""
         if not reply.is_json:
             return f"{reply.status} page {reply.version}"
-        data = mapping(reply.data)
-        return f"{reply.status} {data.get('code', '')} {text(data.get('message'))}"
+        return f"{reply.status} {mapping(reply.data).get('code', '')} {self.words(reply.data)}"
 
     def failure(self, reply: "Reply") -> BridgeError | None:
         """The error in the service's own terms for an answer that it doesn't accept; None leaves it to the status."""
@@ -306,53 +308,7 @@ class Backend(BaseModel, ABC):
         return row and row.kind(f"{row.happened} ({reply.said})", row.remedy, retry=row.retry)
 
 
-# ---- reading answers
-
-
-def text(value: Any) -> str:
-    """`value` if it is a text, else an empty one."""
-    return value if isinstance(value, str) else ""
-
-
-def number(value: Any) -> float | None:
-    """A finite number, also one written as text; None for everything else."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        return None
-    try:
-        return _number(value)
-    except ValueError:
-        return None
-
-
-def mapping(value: Any) -> dict[str, Any]:
-    """`value` if it is a JSON object, else an empty one."""
-    return value if isinstance(value, dict) else {}
-
-
-def filled(**values: Any) -> dict[str, Any]:
-    """The values that say something: no null, no empty text, list or object."""
-    return {name: value for name, value in values.items() if value is not None and value not in ("", [], {}, ())}
-
-
-def keys_seen(value: Any) -> str:
-    """The names on the top level of an answer, for an error's text."""
-    if isinstance(value, dict):
-        return f"keys: {', '.join(map(str, list(value)[:8])) or 'none'}"
-    return f"a JSON {'list' if isinstance(value, list) else type(value).__name__}"
-
-
-def read_each(items: Any, read: Callable[[dict[str, Any]], Hit], http: "Http") -> list[Hit]:
-    """Read a list of records one by one; what is no object or has no passage is left out and counted in a note.
-
-    ResponseError where `items` is no list.
-    """
-    if not isinstance(items, list):
-        raise ResponseError("the answer holds no list of passages", "Check that api_base_url belongs to this service")
-    hits = [read(item) for item in items if isinstance(item, dict)]
-    good = [hit for hit in hits if hit.text.strip()]
-    if odd := len(items) - len(good):
-        http.note(f"{odd} of {len(items)} records had no passage and were left out")
-    return good
+# ---- lists of hits
 
 
 async def side_by_side(ids: Sequence[str], search: Callable[[str], Awaitable[list[Hit]]]) -> list[Hit]:
@@ -378,12 +334,17 @@ async def side_by_side(ids: Sequence[str], search: Callable[[str], Awaitable[lis
     return merged([task.result() for task in tasks])
 
 
+def by_score(hits: list[Hit]) -> list[Hit]:
+    """Best first, equals in their order, hits without a score last."""
+    return sorted(hits, key=lambda hit: math.inf if hit.score is None else -hit.score)
+
+
 def merged(lists: Iterable[list[Hit]]) -> list[Hit]:
     """One list of several ranked ones."""
     ranked = [(rank, hit) for hits in lists for rank, hit in enumerate(hits)]
     scores = [hit.score for _, hit in ranked if hit.score is not None]
     if len(scores) == len(ranked):
-        return [hit for _, hit in sorted(ranked, key=lambda pair: -(pair[1].score or 0.0))]
+        return by_score([hit for _, hit in ranked])
     return [hit for _, hit in sorted(ranked, key=lambda pair: pair[0])]
 
 

@@ -5,20 +5,7 @@ POST /datasets/{id}/retrieve, GET /datasets/{id}; seen on 1.9.2, 1.12.1, 1.13.3 
 
 from typing import Any, ClassVar, Literal
 
-from adapters.base import (
-    Backend,
-    Failure,
-    Hit,
-    Options,
-    Question,
-    filled,
-    keys_seen,
-    mapping,
-    number,
-    read_each,
-    side_by_side,
-    text,
-)
+from adapters.base import Backend, Failure, Hit, Options, Question, side_by_side
 from adapters.errors import (
     AuthError,
     NotFoundError,
@@ -28,21 +15,14 @@ from adapters.errors import (
     SettingsError,
     UnavailableError,
 )
-from adapters.filters import Filter
+from adapters.filters import DIFY_WORDS, Filter
+from adapters.reading import filled, keys_seen, mapping, number, read_each, text
 from adapters.transport import Http
 
 DATASET_KEPT = 60.0
 """Seconds that a dataset's own settings may be old."""
 VECTOR_WEIGHT = 0.7
 """Dify's own share of meaning in a weighted hybrid search."""
-_OPERATORS = {
-    "ne": ("is not", "≠"),
-    "eq": ("is", "="),
-    "gt": (">", ">"),
-    "gte": ("≥", "≥"),
-    "lt": ("<", "<"),
-    "lte": ("≤", "≤"),
-}
 _MODELS = "Check the dataset's embedding and rerank models and the vector store in Dify"
 _REPORT = "Please report this with Dify's version"
 _INSIDE = "the search failed inside Dify"
@@ -108,16 +88,13 @@ class Dify(Backend):
         r"v1",
     )
     dataset_pattern: ClassVar[str] = r"(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+    dataset_hint: ClassVar[str] = "copy the id (with its hyphens) out of the dataset's page address in Dify"
     query_limit: ClassVar[int] = 250
     version_header: ClassVar[str] = "X-Version"
     failures: ClassVar[tuple[Failure, ...]] = _FAILURES
 
     backend: Literal["dify"] = "dify"
     options: DifyOptions = DifyOptions()
-
-    @classmethod
-    def dataset_hint(cls) -> str:
-        return "open the dataset in Dify and copy the id (with its hyphens) out of the page's address"
 
     async def search(self, question: Question, http: Http) -> list[Hit]:
         async def one(dataset: str) -> list[Hit]:
@@ -172,7 +149,8 @@ class Dify(Backend):
             model |= {"score_threshold_enabled": True, "score_threshold": options.score_threshold}
         model |= self._ranking(model, info)
         if where.conditions:
-            model["metadata_filtering_conditions"] = _conditions(where)
+            conditions = where.spoken(DIFY_WORDS)
+            model["metadata_filtering_conditions"] = {"logical_operator": where.logic, "conditions": conditions}
         return model
 
     def _ranking(self, model: dict[str, Any], info: dict[str, Any]) -> dict[str, Any]:
@@ -240,21 +218,6 @@ def _weighted(weights: dict[str, Any]) -> dict[str, Any]:
         "reranking_model": _no_model(),
         "weights": weights,
     }
-
-
-def _conditions(where: Filter) -> dict[str, Any]:
-    conditions = []
-    for c in where.conditions:
-        values = c.value if isinstance(c.value, list) else [c.value]
-        numeric = not any(isinstance(v, (str, bool)) for v in values)
-        operator = {"in": "in", "nin": "not in"}.get(c.operator) or _OPERATORS[c.operator][numeric]
-        value = [_plain(v) for v in values] if isinstance(c.value, list) else _plain(c.value)
-        conditions.append({"name": c.field, "comparison_operator": operator, "value": value})
-    return {"logical_operator": where.logic, "conditions": conditions}
-
-
-def _plain(value: Any) -> Any:
-    return str(value).lower() if isinstance(value, bool) else value
 
 
 def _hits(answer: Any, model: dict[str, Any], dataset: str, http: Http) -> list[Hit]:

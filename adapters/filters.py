@@ -1,7 +1,7 @@
 """Filters on metadata: Chroma's `where` form into neutral conditions, and the check of a hit against them."""
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -59,6 +59,17 @@ class Filter:
         nested = _parts(where["$and"], "$and") if "$and" in where else []
         return cls(tuple(c for part in [rest, *nested] for c in _conditions(part)))
 
+    def spoken(self, words: Mapping[Operator, tuple[str, str]]) -> list[dict[str, Any]]:
+        """The conditions as services take them: `words` gives each operator's word for texts and for numbers."""
+        return [
+            {
+                "name": c.field,
+                "comparison_operator": words[c.operator][_numeric(c.value)],
+                "value": [_plain(v) for v in c.value] if isinstance(c.value, list) else _plain(c.value),
+            }
+            for c in self.conditions
+        ]
+
     def holds(self, metadata: dict[str, Any]) -> bool:
         """Whether a hit with this metadata may be shown."""
         if not self.conditions:
@@ -67,12 +78,34 @@ class Filter:
         return every(condition.holds(metadata) for condition in self.conditions)
 
 
+DIFY_WORDS: Mapping[Operator, tuple[str, str]] = {
+    "eq": ("is", "="),
+    "ne": ("is not", "≠"),
+    "gt": (">", ">"),
+    "gte": ("≥", "≥"),
+    "lt": ("<", "<"),
+    "lte": ("≤", "≤"),
+    "in": ("in", "in"),
+    "nin": ("not in", "not in"),
+}
+"""Dify's words, which its external knowledge protocol and RAGFlow took over."""
+
+
 def lookup(metadata: dict[str, Any], field: str) -> Any:
     """A field of a hit: the document's own metadata first, then what the bridge says about the hit."""
     own = metadata.get("document_metadata")
     if isinstance(own, dict) and field in own:
         return own[field]
     return metadata.get(field)
+
+
+def _numeric(value: Any) -> bool:
+    values = value if isinstance(value, list) else [value]
+    return not any(isinstance(v, (str, bool)) for v in values)
+
+
+def _plain(value: Any) -> Any:
+    return str(value).lower() if isinstance(value, bool) else value
 
 
 def _refused(problem: str) -> SettingsError:

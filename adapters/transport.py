@@ -8,7 +8,7 @@ import socket
 import ssl
 import time
 import zlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
@@ -56,10 +56,7 @@ class Reply:
     is_json: bool
     body: bytes
     path: str
-    version: str
-    """What the service calls itself, empty where it doesn't."""
-    quote: Callable[[str], str]
-    """See Http.quote."""
+    http: "Http"
 
     @property
     def html(self) -> bool:
@@ -67,13 +64,15 @@ class Reply:
         return not self.is_json and b"<" in self.body[:512] and "json" not in self.headers.get("content-type", "")
 
     @property
+    def version(self) -> str:
+        """What the service calls itself, empty where it doesn't."""
+        return str(self.headers.get(self.http.backend.version_header, ""))
+
+    @property
     def said(self) -> str:
-        """`<status>` and what the body says in `message`, `error_msg` or `error`, for an error's text."""
-        data = self.data if isinstance(self.data, dict) else {}
-        words = next((data[k] for k in ("message", "error_msg", "error") if isinstance(data.get(k), str)), None)
-        if words is None and not self.is_json and not self.html:
-            words = self.body[:400].decode("utf-8", "replace")
-        quoted = self.quote(words or "")
+        """The status and what the body says about it, made fit to show."""
+        words = self.http.backend.words(self.data) if self.is_json else self.body[:400].decode("utf-8", "replace")
+        quoted = self.http.quote(words)
         return f"{self.status}: {quoted}" if quoted else f"status {self.status}"
 
 
@@ -320,7 +319,8 @@ class Http:
             response = await connection.handle_async_request(request)
             try:
                 self.answered = True
-                self.version = self.version or _version(response.headers, self.backend.version_header)
+                told = response.headers.get(self.backend.version_header, "")
+                self.version = self.version or re.sub(r"[^\w.+-]", "", told)[:20]
                 body = await _body(response)
             finally:
                 await response.aclose()
@@ -328,14 +328,12 @@ class Http:
             data, is_json = _parsed(body), True
         except (ValueError, RecursionError):
             data, is_json = None, False
-        return Reply(
-            response.status_code, response.headers, data, is_json, body, request.url.path, self.version, self.quote
-        )
+        return Reply(response.status_code, response.headers, data, is_json, body, request.url.path, self)
 
     def quote(self, words: str) -> str:
         """A message of the service made fit to show: one line, at most 160 characters, no key, query, HTML or traceback."""
-        if re.search(r"(?i)<\s*(!doctype|html|head|body|script)", words):
-            return ""
+        if re.search(r"(?i)<\s*(!doctype|html|head|body|script)|^[\w-]+:[\w.-]+$", words):
+            return ""  # a page, or the name of a message that was never filled in
         words = words.partition("Traceback (most recent")[0].partition(" [type=")[0]  # pydantic echoes the input there
         words = re.sub(r"</?[a-zA-Z][^<>]*>", "", words)
         words = " ".join("".join(c if c.isprintable() else " " for c in words[:2000]).split())
@@ -368,10 +366,6 @@ def _pause(state: tenacity.RetryCallState) -> float:
     error = state.outcome.exception() if state.outcome else None
     asked = error.retry.after if isinstance(error, BridgeError) and error.retry else 0.0
     return max(asked, float(tenacity.wait_random_exponential(multiplier=0.2, max=2)(state)))
-
-
-def _version(headers: httpx.Headers, name: str) -> str:
-    return re.sub(r"[^\w.+-]", "", headers.get(name, ""))[:20] if name else ""
 
 
 async def _body(response: httpx.Response) -> bytes:

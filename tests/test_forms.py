@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from adapters import BACKENDS
+from scripts import forms
 from scripts.forms import FORMS, remote_form
 
 LANGUAGES = {"en_US", "zh_Hans", "ja_JP"}
@@ -78,3 +79,18 @@ def test_secrets_are_masked(name):
     [key] = [field for field in fields(name) if field["name"] == "api_key"]
     assert key["type"] == "secret"
     assert not [field["name"] for field in fields(name) if field["type"] == "secret" and field["name"] != "api_key"]
+
+
+def test_a_field_that_not_all_services_have_is_hidden_and_free():
+    field = {"type": "string", "default": "", "label": {}, "description": {}, "required": True}
+    both, one = {"name": "both", **field}, {"name": "one", **field}
+    shown = {"field": "backend", "operator": "in", "value": ["b"]}
+    assert forms._union({"a": [both], "b": [both, one]}, {}) == [both, {**one, "required": False, "show_if": shown}]
+
+
+def test_words_that_differ_have_to_be_settled():
+    field = {"name": "x", "type": "string", "label": {}, "description": {}, "required": False}
+    schemas = {"a": [{**field, "default": "1"}], "b": [{**field, "default": "2"}]}
+    with pytest.raises(SystemExit, match="x differs between a, b"):
+        forms._union(schemas, {})
+    assert forms._union(schemas, {"x": {**field, "default": ""}}) == [{**field, "default": ""}]

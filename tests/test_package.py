@@ -1,9 +1,13 @@
 """What LangBot installs: nothing but what runs, one engine a package."""
 
+import hashlib
+import subprocess
+import sys
 import zipfile
 
 import pytest
 import yaml
+from langbot_plugin.runtime.plugin.artifact import PluginArtifactStore
 
 from adapters import BACKENDS
 from scripts.package import ROOT, build, manifests
@@ -55,3 +59,16 @@ def test_each_lists_one_engine_that_is_there(packages):
         )
         backends = {field["name"] for field in form["spec"]["creation_schema"]} & {"backend"}
         assert bool(backends) is (name == "KnowledgeBridge")
+
+
+def test_langbots_runtime_takes_each_and_it_runs_by_itself(packages, tmp_path):
+    store = PluginArtifactStore(tmp_path)
+    for name, package in packages.items():
+        data = package.read_bytes()
+        unpacked = store.install_package(data, hashlib.sha256(data).hexdigest())
+        assert (unpacked.plugin_author, unpacked.plugin_name) == ("knowledge-bridge", name)
+        [path] = manifests()[name]["spec"]["components"]["KnowledgeEngine"]["fromFiles"]
+        engine = yaml.safe_load((unpacked.code_path / path).read_text("utf-8"))["execution"]["python"]["attr"]
+        code = f"import main; main.KnowledgeBridge(); from components.knowledge_engine import engine; engine.{engine}()"
+        command = [sys.executable, "-B", "-W", "ignore", "-c", code]
+        subprocess.run(command, cwd=unpacked.code_path, check=True, timeout=60)  # noqa: S603

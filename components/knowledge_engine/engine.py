@@ -62,3 +62,27 @@ class DifyEngine(RemoteEngine):
     """Searches Dify."""
 
     backend = "dify"
+
+
+class RAGFlowEngine(RemoteEngine):
+    """Searches RAGFlow."""
+
+    backend = "ragflow"
+
+
+class FastGPTEngine(RemoteEngine):
+    """Searches FastGPT."""
+
+    backend = "fastgpt"
+
+
+class JinbaEngine(RemoteEngine):
+    """Searches Jinba."""
+
+    backend = "jinba"
+
+
+class ExternalKnowledgeEngine(RemoteEngine):
+    """Searches any server of the external knowledge API."""
+
+    backend = "external_knowledge"

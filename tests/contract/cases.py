@@ -34,4 +34,29 @@ CASES = [
         look_up="v1.14.2__get-dataset-vectors",
         good="v1.14.2__semantic",
     ),
+    Case(
+        "ragflow",
+        {"api_base_url": HOST, "dataset_id": "1d5a00bded1a11f1a000020000000001"},
+        r"^/api/v1/retrieval$",
+        good="retrieval_basic",
+    ),
+    Case(
+        "fastgpt",
+        {"api_base_url": HOST, "dataset_id": "66a1b2c3d4e5f60718293a01"},
+        r"/searchTest$",
+        {"search_mode": "semantic"},
+        good="v4.14.13__embedding",
+    ),
+    Case(
+        "jinba",
+        {"api_base_url": HOST, "flow_id": "flow_demo_1", "dataset_id": "kb_demo"},
+        r"/published-run$",
+        good="01_flow_sync_object",
+    ),
+    Case(
+        "external_knowledge",
+        {"api_base_url": HOST, "dataset_id": "kb-1"},
+        r"/retrieval$",
+        good="01_success",
+    ),
 ]

@@ -37,7 +37,7 @@ def test_a_dataset_is_connected_in_two_steps_and_searched(tag, package, langbot,
     assert len(results) <= 5
 
 
-@pytest.mark.parametrize("tag", [tag for tag, backend in BACKENDS.items() if backend.filter_fields is None])
+@pytest.mark.parametrize("tag", [tag for tag, backend in BACKENDS.items() if backend.filters])
 def test_filters_are_honoured(tag, langbot, sandbox):
     base = langbot.create(ALL, sandbox[tag])
     whole = as_json(langbot.search(base, "lamp", top_k=20, score_threshold=0))

@@ -14,11 +14,9 @@ LANGUAGES = {"en-US": "en_US", "zh-Hans": "zh_Hans", "ja-JP": "ja_JP"}
 
 @pytest.mark.parametrize("package", ["KnowledgeBridge", "DifyBridge"])
 def test_a_form_is_filled_saved_and_searched(package, langbot, sandbox, shots):
-    settings = sandbox["dify"]
+    settings, engine = sandbox["dify"], langbot.engines()[f"knowledge-bridge/{package}"]
     with opened(langbot) as page:
-        start_knowledge_base(
-            page, langbot, manifests()[package]["metadata"]["label"]["en_US"], f"made in the page {package}"
-        )
+        start_knowledge_base(page, langbot, engine["name"]["en_US"], f"made in the page {package}")
         page.get_by_text("Dataset ID").first.wait_for()
         for label, name in LABELS.items():
             fill(page, label, settings[name])
@@ -45,7 +43,7 @@ def test_a_form_is_filled_saved_and_searched(package, langbot, sandbox, shots):
 @pytest.mark.parametrize("package", manifests())
 def test_the_form_speaks_the_users_language(package, language, langbot, shots):
     label = manifests()[package]["metadata"]["label"]
-    [engine] = [found for plugin, found in langbot.engines().items() if plugin.endswith(f"/{package}")]
+    engine = langbot.engines()[f"knowledge-bridge/{package}"]
     fields = engine["creation_schema"]["schema"] + engine["retrieval_schema"]["schema"]
     with opened(langbot, language, height=2300) as page:
         base = langbot.draft(f"knowledge-bridge/{package}", f"{label['en_US']} {language}")

@@ -1,0 +1,91 @@
+"""Any server of Dify's external knowledge API: POST {address}/retrieval. Known from its documentation and servers' code."""
+
+import hashlib
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from pydantic import SecretStr
+
+from adapters.base import Backend, Failure, Hit, Key, Question, side_by_side
+from adapters.errors import AuthError, NotFoundError, ResponseError, Retry, SettingsError, UnavailableError
+from adapters.filters import DIFY_WORDS
+from adapters.reading import filled, keys_seen, link_in, mapping, number, read_each, text
+from adapters.transport import Http
+
+if TYPE_CHECKING:
+    from adapters.transport import Reply
+
+_FAILURES = (
+    Failure(r"\d+ (1001|1002|109)|40[13]", AuthError, "the API key was refused", "Check api_key"),
+    Failure(r"\d+ 2001|404 \d", NotFoundError, "the knowledge was not found", "Check dataset_id"),
+    Failure(
+        "404", NotFoundError, "no external knowledge API here", "Set api_base_url to what stands before /retrieval"
+    ),
+    Failure("400|422", SettingsError, "the request was not accepted", "Check dataset_id and filters"),
+    Failure(
+        "500 page", UnavailableError, "the server failed without a word", "Check api_key, then its log", Retry(tries=2)
+    ),
+    Failure(r"500|2\d\d \d", UnavailableError, "the search failed inside the server", "Read its own log", Retry(tries=2)),
+)
+
+
+class ExternalKnowledge(Backend):
+    """One or several knowledge ids of a server that speaks the protocol, searched as the server does."""
+
+    product: ClassVar[str] = "External Knowledge"
+    address_tails: ClassVar[tuple[str, ...]] = ("retrieval",)
+    failures: ClassVar[tuple[Failure, ...]] = _FAILURES
+
+    backend: Literal["external_knowledge"] = "external_knowledge"
+    api_key: Key = SecretStr("")
+
+    async def search(self, question: Question, http: Http) -> list[Hit]:
+        async def one(knowledge: str) -> list[Hit]:
+            answer = await http.post("/retrieval", self._payload(question, knowledge))
+            if not isinstance(mapping(answer).get("records"), list):
+                raise ResponseError(f"the answer has no records ({keys_seen(answer)})", "Check api_base_url")
+            return read_each(answer["records"], lambda record: _hit(record, knowledge), http)
+
+        return await side_by_side(self.dataset_id, one)
+
+    def accepts(self, reply: "Reply") -> bool:
+        answer = mapping(reply.data)
+        return super().accepts(reply) and ("records" in answer or not answer.keys() & {"error_code", "code"})
+
+    def gist(self, reply: "Reply") -> str:
+        answer = mapping(reply.data)
+        code = answer.get("error_code", answer.get("code"))
+        return super().gist(reply) if code is None else f"{reply.status} {code} {self.words(answer)}"
+
+    def _payload(self, question: Question, knowledge: str) -> dict[str, Any]:
+        options, where = self.options, question.where
+        condition = {
+            "logical_operator": where.logic,
+            "logic": where.logic,  # RAGFlow's server reads this name
+            "conditions": where.spoken(DIFY_WORDS),
+        }
+        return {
+            "knowledge_id": knowledge,
+            "query": question.text,
+            "retrieval_setting": {"top_k": options.top_k, "score_threshold": options.score_threshold},
+            **({"metadata_condition": condition} if where.conditions else {}),
+        }
+
+
+def _hit(record: dict[str, Any], knowledge: str) -> Hit:
+    content, title, document = text(record.get("content")), text(record.get("title")), mapping(record.get("metadata"))
+    named = next(
+        (text(document.get(name)) for name in ("chunk_id", "segment_id", "id") if text(document.get(name))), ""
+    )
+    return Hit(
+        id=named or hashlib.sha256(f"{knowledge}\n{title}\n{content}".encode()).hexdigest()[:32],
+        text=content,
+        score=number(record.get("score")),
+        metadata=filled(
+            document_name=title or link_in(document),
+            document_id=document.get("document_id") or document.get("doc_id"),
+            dataset_id=knowledge,
+            measure="similarity",
+            document_metadata=document,
+            url=link_in(document),
+        ),
+    )

@@ -1,0 +1,194 @@
+"""FastGPT: POST /api/core/dataset/searchTest, GET /api/core/dataset/detail. Run against v4.8.17 to v4.14.13; read from v4.6 on."""
+
+import math
+import re
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from adapters.base import Backend, Failure, Hit, Options, Question, side_by_side
+from adapters.errors import AuthError, NotFoundError, RateLimitedError, ResponseError, Retry, UnavailableError
+from adapters.reading import filled, keys_seen, link_in, mapping, number, read_each, text
+from adapters.transport import Http
+
+if TYPE_CHECKING:
+    from adapters.transport import Reply
+
+_FAILURES = (
+    Failure(
+        r"\d+ (unAuthApiKey|unAuthorization|openapi)",
+        AuthError,
+        "the API key was refused",
+        "Use an API key of FastGPT (account or app)",
+    ),
+    Failure(
+        r"\d+ unAuthDataset",
+        AuthError,
+        "the key's owner may not read this dataset",
+        "Use a key of a member who may read it",
+    ),
+    Failure(r"\d+ unExistDataset|.*Cast to ObjectId", NotFoundError, "the dataset was not found", "Check dataset_id"),
+    Failure(
+        r"\d+ \S+ \d+ Rate limit exceeded",
+        RateLimitedError,
+        "the team's rate limit is reached",
+        "Wait 60 s, or ask less often",
+    ),
+    Failure(
+        r"\d+ tooManyRequest|\d+ \S+ 429|429",
+        RateLimitedError,
+        "too many requests",
+        "Wait a second, or ask less often",
+        Retry(1.0, unsent=True),
+    ),
+    Failure(r"\d+ aiPointsNotEnough", UnavailableError, "the team's AI points are used up", "Buy points in FastGPT"),
+    Failure(
+        r"400|\d+ missingParams",
+        ResponseError,
+        "the request was not accepted",
+        "Check dataset_id (24 hex digits) and FastGPT's version",
+    ),
+    Failure(
+        r"404",
+        NotFoundError,
+        "no FastGPT API at this address",
+        "Set api_base_url to FastGPT's address, like http://host:3000",
+    ),
+    Failure(
+        r"500 \S+ \d",
+        UnavailableError,
+        "the search failed inside FastGPT",
+        "Check the dataset's embedding and rerank models in FastGPT",
+        Retry(tries=2),
+    ),
+    Failure(r"200", ResponseError, "the search was refused", "Check the settings and FastGPT's version"),
+)
+
+
+class FastGPTOptions(Options):
+    """How to search in FastGPT."""
+
+    modes: ClassVar[dict[str, str]] = {"semantic": "embedding", "full_text": "fullTextRecall", "hybrid": "mixedRecall"}
+    offers: ClassVar[frozenset[str]] = frozenset(
+        {"rerank", "rerank_model", "vector_weight", "expand_query", "token_limit"}
+    )
+
+
+class FastGPT(Backend):
+    """Datasets that the key's owner may read."""
+
+    product: ClassVar[str] = "FastGPT"
+    address_tails: ClassVar[tuple[str, ...]] = (r"api/core(/.*)?", r"api/v1(/.*)?", "api", r"dataset(/.*)?")
+    dataset_pattern: ClassVar[str] = r"(?i)(?<![0-9a-f])[0-9a-f]{24}(?![0-9a-f])"
+    dataset_hint: ClassVar[str] = "copy the 24 digits out of the dataset's page address in FastGPT"
+    filters: ClassVar[bool] = False
+    failures: ClassVar[tuple[Failure, ...]] = _FAILURES
+
+    backend: Literal["fastgpt"] = "fastgpt"
+    options: FastGPTOptions = FastGPTOptions()
+
+    async def search(self, question: Question, http: Http) -> list[Hit]:
+        async def one(dataset: str) -> list[Hit]:
+            answer = await http.post("/api/core/dataset/searchTest", self._payload(question, dataset))
+            return self._hits(mapping(answer).get("data"), dataset, http)
+
+        return await side_by_side(self.dataset_id, one)
+
+    async def describe(self, http: Http) -> list[str]:
+        found = [mapping((await http.get("/api/core/dataset/detail", {"id": i})).get("data")) for i in self.dataset_id]
+        return [f"{d.get('name')}: {d.get('type')}, {mapping(d.get('vectorModel')).get('name')}" for d in found]
+
+    def accepts(self, reply: "Reply") -> bool:
+        return super().accepts(reply) and mapping(reply.data).get("code") == 200
+
+    def gist(self, reply: "Reply") -> str:
+        answer = mapping(reply.data)
+        return (
+            f"{reply.status} {answer.get('statusText') or '-'} {answer.get('code')} {self.words(answer)}"
+            if answer
+            else super().gist(reply)
+        )
+
+    def _payload(self, question: Question, dataset: str) -> dict[str, Any]:
+        options = self.options
+        mode = "hybrid" if options.vector_weight is not None else options.search_mode
+        return {
+            "datasetId": dataset,
+            "text": question.text,
+            "limit": options.token_limit,
+            "similarity": options.score_threshold,
+            "usingReRank": options.rerank,
+            "datasetSearchUsingExtensionQuery": options.expand_query,  # on by default in v4.8.8 to v4.8.20
+            **filled(
+                searchMode=options.modes.get(mode),
+                embeddingWeight=options.vector_weight,
+                rerankModel=options.rerank_model if options.rerank else "",
+            ),
+        }
+
+    def _hits(self, data: Any, dataset: str, http: Http) -> list[Hit]:
+        items = data if isinstance(data, list) else mapping(data).get("list")
+        if not isinstance(items, list):
+            raise ResponseError(f"the answer has no list of passages ({keys_seen(data)})", "Check FastGPT's version")
+        if self.options.rerank and mapping(data).get("usingReRank") is False:
+            http.note("FastGPT searched without the reranker; check its rerank model")
+        hits = read_each(items, lambda item: self._hit(item, dataset), http)
+        _measure(hits, reranked=mapping(data).get("usingReRank") is not False)
+        return hits
+
+    def _hit(self, item: dict[str, Any], dataset: str) -> Hit:
+        parts = (text(item.get("q")), text(item.get("a")))
+        words = "\n".join(part for part in parts if part.strip())
+        return Hit(
+            id=text(item.get("id")),
+            text=re.sub(r"(!\[[^\]]*\]\()(?=/(?!/))", rf"\1{self.api_base_url}", words),
+            metadata=filled(
+                document_name=text(item.get("sourceName")),
+                document_id=text(item.get("collectionId")),
+                dataset_id=text(item.get("datasetId")) or dataset,
+                url=link_in({"source": item.get("sourceId")}),
+                source_id=item.get("sourceId"),
+                position=item.get("chunkIndex"),
+                updated_at=item.get("updateTime"),
+                image_url=item.get("imagePreivewUrl"),
+                scores=_scores(item.get("score")),
+            ),
+        )
+
+
+def _scores(score: Any) -> dict[str, float]:
+    """Every finite value by its kind; one plain number, as v4.6.5 and older send it, is a similarity."""
+    if isinstance(score, list):
+        found = ((text(mapping(s).get("type")), number(mapping(s).get("value"))) for s in score)
+        return {kind: value for kind, value in found if kind and value is not None}
+    value = number(score)
+    return {} if value is None else {"embedding": value}
+
+
+def _measure(hits: list[Hit], *, reranked: bool) -> None:
+    """Score a whole list by one measure, in the list's own order; rrf is a rank and never one.
+
+    A hit without the measure gets the smaller of its neighbours' and is marked as estimated.
+    """
+    kinds = [("reRank", "rerank")] * reranked + [("embedding", "similarity"), ("fullText", "text_rank")]
+    all_scores = [mapping(hit.metadata.get("scores")) for hit in hits]
+    kind, measure = next(((k, m) for k, m in kinds if any(k in scores for scores in all_scores)), ("", ""))
+    values = [scores.get(kind) for scores in all_scores]
+    logits = kind == "reRank" and any(v is not None and not 0 <= v <= 1 for v in values)
+    scale = _logistic if logits else _bounded if kind == "fullText" else float
+    scaled = [None if v is None else scale(v) for v in values]
+    for place, hit in enumerate(hits):
+        before = next((v for v in reversed(scaled[:place]) if v is not None), None)
+        after = next((v for v in scaled[place + 1 :] if v is not None), 0.0)
+        if not kind:
+            continue
+        own = scaled[place]
+        hit.score = min(after, after if before is None else before) if own is None else own
+        hit.metadata["measure"] = measure if own is not None else "estimated"
+
+
+def _logistic(value: float) -> float:
+    return 1 / (1 + math.exp(-max(min(value, 500.0), -500.0)))
+
+
+def _bounded(value: float) -> float:
+    """A text engine's sum over words, made bounded in the same order; no similarity."""
+    return max(value, 0.0) / (max(value, 0.0) + 1)

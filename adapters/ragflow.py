@@ -1,0 +1,191 @@
+"""RAGFlow: POST /api/v1/retrieval, GET /api/v1/datasets. Run against v0.24.0 and v0.27.0; read from v0.13 on."""
+
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from adapters.base import Backend, Failure, Hit, Options, Question, by_score
+from adapters.errors import AuthError, NotFoundError, ResponseError, Retry, SettingsError, UnavailableError
+from adapters.filters import DIFY_WORDS, Filter
+from adapters.reading import filled, keys_seen, link_in, mapping, number, read_each, text
+from adapters.transport import Http
+
+if TYPE_CHECKING:
+    from adapters.transport import Reply
+
+_KEY = "Use an API key of the RAGFlow user who owns the datasets"
+_OWNER = "Check dataset_id, and that api_key belongs to its owner or team"
+_MODELS = "Check the embedding, rerank and chat models in RAGFlow, and rerank_model here"
+_WORDS = {**DIFY_WORDS, "ne": ("≠", "≠")}
+_NOTHING_INDEXED = "No chunk found"
+_FAILURES = (
+    Failure("401 401 <", AuthError, "the API key was refused", _KEY, Retry(tries=2)),  # or its database is away
+    Failure("401 109|200 109|403 ", AuthError, "the API key was refused", _KEY),
+    Failure("200 0 false", AuthError, "the API key was not accepted", _KEY),
+    Failure("401 401 Unauthorized$", UnavailableError, "a model provider refused RAGFlow's own key", _MODELS),
+    Failure(
+        "200 10[12] .*own the d|200 10[128] .*(lacks permission|UUID)",
+        NotFoundError,
+        "no such dataset or document",
+        _OWNER,
+    ),
+    Failure(
+        "200 102 .*embedding model",
+        SettingsError,
+        "dataset_id mixes embedding models",
+        "Make one knowledge base for each",
+    ),
+    Failure(
+        r"200 100 (LookupError|Exception\('No default|.*not authorized)", SettingsError, "a model is missing", _MODELS
+    ),
+    Failure(
+        "200 10[12]|200 100 (<|ValueError|TypeError|KeyError|AttributeError)",
+        ResponseError,
+        "the request failed (code 100)",
+        "Please report this with RAGFlow's version",
+    ),
+    Failure(
+        "200 1",
+        UnavailableError,
+        "the search failed inside RAGFlow (code 100)",
+        "Read RAGFlow's own log",
+        Retry(tries=2),
+    ),
+    Failure(
+        "404",
+        NotFoundError,
+        "no RAGFlow API at this address",
+        "Set api_base_url to RAGFlow's address, like http://host:9380",
+    ),
+)
+
+
+class RAGFlowOptions(Options):
+    """How to search in RAGFlow."""
+
+    modes: ClassVar[dict[str, str]] = {"semantic": "1", "full_text": "0", "hybrid": ""}
+    """Fixed vector_similarity_weight, empty for the service's own."""
+    offers: ClassVar[frozenset[str]] = frozenset(Options.OPTIONAL) - {"token_limit"}
+
+
+class RAGFlow(Backend):
+    """Datasets of a RAGFlow server that have one embedding model."""
+
+    product: ClassVar[str] = "RAGFlow"
+    address_tails: ClassVar[tuple[str, ...]] = (
+        r"api/v1(/(retrieval|datasets).*)?",
+        "v1",
+        "api",
+        r"(datasets?|knowledge)(/.*)?",
+    )
+    dataset_pattern: ClassVar[str] = r"(?i)(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])"
+    dataset_hint: ClassVar[str] = "copy the 32 digits out of the dataset's page address in RAGFlow"
+    failures: ClassVar[tuple[Failure, ...]] = _FAILURES
+
+    backend: Literal["ragflow"] = "ragflow"
+    options: RAGFlowOptions = RAGFlowOptions()
+
+    async def search(self, question: Question, http: Http) -> list[Hit]:
+        answer = await http.post("/api/v1/retrieval", self._payload(question))
+        if _NOTHING_INDEXED in self.words(answer):
+            http.note("RAGFlow has nothing indexed for this user yet; parse the documents there")
+            return []
+        hits = self._hits(mapping(answer).get("data"), http)
+        if self.options.use_knowledge_graph:
+            return hits  # the graph's entry stands first whatever its score
+        return by_score(hits)
+
+    async def describe(self, http: Http) -> list[str]:
+        answers = [await http.get("/api/v1/datasets", {"id": dataset}) for dataset in self.dataset_id]
+        found = [mapping(item) for answer in answers for item in answer["data"]]
+        return [f"{d.get('name')}: {d.get('chunk_count')} chunks, {d.get('embedding_model')}" for d in found]
+
+    def accepts(self, reply: "Reply") -> bool:
+        answer = mapping(reply.data)
+        good = answer.get("code") == 0 and isinstance(answer.get("data"), dict | list)
+        return reply.status == 200 and (good or _NOTHING_INDEXED in self.words(answer))
+
+    def gist(self, reply: "Reply") -> str:
+        return (
+            "200 0 false"
+            if mapping(reply.data).get("data") is False and reply.data.get("code") == 0
+            else super().gist(reply)
+        )
+
+    def _payload(self, question: Question) -> dict[str, Any]:
+        options = self.options
+        if options.rerank and not options.rerank_model:
+            raise SettingsError(
+                "rerank needs rerank_model", "Set it to the model's name in RAGFlow, like name@provider"
+            )
+        weight = options.modes.get(options.search_mode) or options.vector_weight
+        return {
+            "question": question.text,
+            "dataset_ids": list(self.dataset_id),
+            "page": 1,
+            "page_size": options.top_k,
+            "top_k": options.candidates,
+            "similarity_threshold": options.score_threshold,
+            "reference_metadata": {"include": True},
+            **filled(
+                vector_similarity_weight=None if weight is None or weight == "" else float(weight),
+                rerank_id=options.rerank_model if options.rerank else "",
+                keyword=options.expand_query or None,
+                use_kg=options.use_knowledge_graph or None,
+                cross_languages=list(options.cross_languages),
+                **_conditions(question.where),
+            ),
+        }
+
+    def _hits(self, data: Any, http: Http) -> list[Hit]:
+        if not isinstance(mapping(data).get("chunks"), list):
+            raise ResponseError(f"the answer has no chunks ({keys_seen(data)})", "Check RAGFlow's version")
+        return read_each(data["chunks"], self._hit, http)
+
+    def _hit(self, chunk: dict[str, Any]) -> Hit:
+        image = text(chunk.get("image_id")) or text(chunk.get("img_id"))
+        document = mapping(chunk.get("document_metadata"))
+        words_only = self.options.search_mode == "full_text"
+        return Hit(
+            id=text(chunk.get("id")) or text(chunk.get("chunk_id")),
+            text=text(chunk.get("content")) or text(chunk.get("content_with_weight")),
+            score=number(chunk.get("similarity")),
+            metadata=filled(
+                document_name=next(
+                    (chunk[k] for k in ("document_keyword", "docnm_kwd", "document_name") if chunk.get(k)), ""
+                ),
+                document_id=chunk.get("document_id") or chunk.get("doc_id"),
+                dataset_id=chunk.get("dataset_id") or chunk.get("kb_id"),
+                measure="rerank" if self.options.rerank else "text_rank" if words_only else "similarity",
+                document_metadata=document,
+                url=link_in(document),
+                image_id=image,
+                image_url=f"{self.api_base_url}/api/v1/documents/images/{image}" if image else "",
+                **{name: chunk.get(name) for name in _KEPT},
+            ),
+        )
+
+
+_KEPT = (
+    "vector_similarity",
+    "term_similarity",
+    "positions",
+    "important_keywords",
+    "tag_kwd",
+    "doc_type_kwd",
+    "highlight",
+    "mom_id",
+)
+
+
+def _conditions(where: Filter) -> dict[str, Any]:
+    """document_ids and metadata_condition; with ids set RAGFlow doesn't look at the condition, so the re-check has to."""
+    ids = [c for c in where.conditions if c.field == "document_id"]
+    if not ids:
+        return {
+            "metadata_condition": {"logic": where.logic, "conditions": where.spoken(_WORDS)}
+            if where.conditions
+            else None
+        }
+    if where.logic == "or" or len(ids) > 1 or ids[0].operator not in ("eq", "in"):
+        raise SettingsError("filters: document_id takes one $eq or $in, outside $or", "Filter by document_id alone")
+    value = ids[0].value
+    return {"document_ids": value if isinstance(value, list) else [value]}

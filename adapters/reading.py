@@ -1,0 +1,75 @@
+"""Reading what people and services send: kindly, and one record at a time."""
+
+import math
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from adapters.errors import ResponseError
+
+if TYPE_CHECKING:
+    from adapters.base import Hit
+    from adapters.transport import Http
+
+
+def finite(value: Any) -> float:
+    """A finite number, also one written as text; ValueError for everything else."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError("must be a number")
+    return number
+
+
+def text(value: Any) -> str:
+    """`value` if it is a text, else an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def number(value: Any) -> float | None:
+    """A finite number, also one written as text; None for everything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return None
+    try:
+        return finite(value)
+    except ValueError:
+        return None
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    """`value` if it is a JSON object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def link_in(values: dict[str, Any]) -> str:
+    """The first web address under a name that means one, in a document's metadata."""
+    found = (text(values.get(name)) for name in ("url", "link", "source_url", "source", "path"))
+    return next((value for value in found if re.match(r"https?://", value)), "")
+
+
+def filled(**values: Any) -> dict[str, Any]:
+    """The values that say something: no null, no empty text, list or object."""
+    return {name: value for name, value in values.items() if value is not None and value not in ("", [], {}, ())}
+
+
+def keys_seen(value: Any) -> str:
+    """The names on the top level of an answer, for an error's text."""
+    if isinstance(value, dict):
+        return f"keys: {', '.join(map(str, list(value)[:8])) or 'none'}"
+    return f"a JSON {'list' if isinstance(value, list) else type(value).__name__}"
+
+
+def read_each(items: Any, read: Callable[[dict[str, Any]], "Hit"], http: "Http") -> list["Hit"]:
+    """Read a list of records one by one; what is no object or has no passage is left out and counted in a note.
+
+    ResponseError where `items` is no list.
+    """
+    if not isinstance(items, list):
+        raise ResponseError("the answer holds no list of passages", "Check that api_base_url belongs to this service")
+    hits = [read(item) for item in items if isinstance(item, dict)]
+    good = [hit for hit in hits if hit.text.strip()]
+    if odd := len(items) - len(good):
+        http.note(f"{odd} of {len(items)} records had no passage and were left out")
+    return good
