@@ -103,20 +103,27 @@ async def _check(creation: dict[str, Any], retrieval: dict[str, Any], query: str
     return 0 if ok else 1
 
 
+HEAD = f"{'#':>3}  score  {'document':24}  passage"
+
+
 def table(response: RetrievalResponse) -> str:
-    """The entries as lines: rank, score, document, first words."""
-    rows = [f"{'#':>3}  score  {'document':24}  passage"]
+    """The entries as lines below HEAD: rank, score, document, first words."""
+    lines = [HEAD, *rows(response)] if response.results else ["The service found nothing."]
+    return "\n".join([*lines, *(f"note: {note}" for note in response.metadata.get("notes", ()))])
+
+
+def rows(response: RetrievalResponse) -> list[str]:
+    """A line for each entry."""
+    found = []
     for rank, entry in enumerate(response.results, 1):
         score = "    -" if entry.score is None else f"{entry.score:.3f}"
-        name = _fitted(str(entry.metadata.get("document_name", "")), 24)
-        words = _fitted(" ".join(" ".join(part.text or "" for part in entry.content).split()), WIDTH).rstrip()
-        rows.append(f"{rank:>3}  {score}  {name}  {words}")
-    if not response.results:
-        rows = ["The service found nothing."]
-    return "\n".join([*rows, *(f"note: {note}" for note in response.metadata.get("notes", ()))])
+        name = fitted(str(entry.metadata.get("document_name", "")), 24)
+        words = fitted(" ".join(" ".join(part.text or "" for part in entry.content).split()), WIDTH).rstrip()
+        found.append(f"{rank:>3}  {score}  {name}  {words}")
+    return found
 
 
-def _fitted(text: str, width: int) -> str:
+def fitted(text: str, width: int) -> str:
     """`text` in so many columns of a terminal, where a Chinese character takes two."""
     out, used = "", 0
     for char in text:

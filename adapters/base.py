@@ -257,16 +257,17 @@ class Backend(BaseModel, ABC):
 
     @model_validator(mode="after")
     def _usable(self) -> Self:
-        values = {"api_base_url": self._address(), "dataset_id": self._dataset_ids()}
+        try:
+            base = self._address()
+        except ValueError as error:
+            raise ValueError(f"api_base_url {error}") from None
+        values = {"api_base_url": base, "dataset_id": self._dataset_ids()}
         for name, value in values.items():
             object.__setattr__(self, name, value)
         return self
 
     def _address(self) -> str:
-        try:
-            return address(self.api_base_url, self.address_tails)
-        except ValueError as error:
-            raise ValueError(f"api_base_url {error}") from None
+        return address(self.api_base_url, self.address_tails)
 
     def _dataset_ids(self) -> tuple[str, ...]:
         if not self.dataset_id:

@@ -24,7 +24,9 @@ _FAILURES = (
     Failure(
         "500 page", UnavailableError, "the server failed without a word", "Check api_key, then its log", Retry(tries=2)
     ),
-    Failure(r"500|2\d\d \d", UnavailableError, "the search failed inside the server", "Read its own log", Retry(tries=2)),
+    Failure(
+        r"500|2\d\d \d", UnavailableError, "the search failed inside the server", "Read its own log", Retry(tries=2)
+    ),
 )
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from langbot_plugin.api.entities.builtin.rag import RetrievalContext
 
 from adapters import BACKENDS, Pool, retrieve
-from adapters.__main__ import table
+from adapters.__main__ import HEAD, rows
 from adapters.errors import BridgeError
 from sandbox.langbot import PASSWORD, USER, installed
 from sandbox.server import FIRST_PORT, Sandbox, running, serve
@@ -48,19 +48,19 @@ async def _run(given: argparse.Namespace) -> int:
 
 
 async def _ask(sandbox: Sandbox, question: str, top_k: int) -> int:
-    print(f"{question!r}, asked through the engine:")
+    """One table for all: same passages, one scale of score, five protocols."""
+    print(f"{question!r}, asked through the engine with the same settings:\n\n{'service':20}{HEAD}")
     failed = 0
     async with Pool() as pool:
         for tag, backend in BACKENDS.items():
             context = RetrievalContext(
                 query=question, creation_settings=sandbox[tag], retrieval_settings={"top_k": top_k}
             )
-            print(f"\n{backend.product} at {sandbox[tag]['api_base_url']}")
             try:
-                print(table(await retrieve(context, pool)))
+                lines = rows(await retrieve(context, pool)) or ["    found nothing"]
             except BridgeError as error:
-                print(f"{type(error).__name__}: {error}", file=sys.stderr)
-                failed = 1
+                lines, failed = [f"  {type(error).__name__}: {error}"], 1
+            print("\n".join(f"{backend.product if line is lines[0] else '':20}{line}" for line in lines))
     return failed
 
 

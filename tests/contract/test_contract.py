@@ -188,7 +188,7 @@ def _records(value):
 @pytest.mark.parametrize(
     ("creation", "names"),
     [
-        ({"api_base_url": "http://"}, "api_base_url"),
+        ({"api_base_url": "::"}, "api_base_url"),
         ({"api_base_url": "ftp://service.test"}, "api_base_url"),
         ({"api_base_url": "http://user:secret@service.test"}, "api_base_url"),
         ({"api_base_url": "http://service.test:99999"}, "api_base_url"),

@@ -11,7 +11,7 @@ def test_it_searches_every_service_through_the_engine(capsys):
     printed = capsys.readouterr().out
     assert QUESTION in printed
     for backend in BACKENDS.values():
-        assert f"\n{backend.product} at http://127.0.0.1:" in printed
+        assert f"\n{backend.product}  " in printed
     assert printed.count("  1  0.") == len(BACKENDS)
 
 
@@ -19,7 +19,7 @@ def test_another_question_and_number(capsys):
     assert main(["怎么重置智能灯？", "--top-k", "1"]) == 0
     printed = capsys.readouterr().out
     assert "智能灯重置.md" in printed
-    assert "\n  2  " not in printed
+    assert "  2  0." not in printed
 
 
 def test_a_wrong_option_is_told(capsys):
