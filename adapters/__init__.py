@@ -10,16 +10,18 @@ from langbot_plugin.api.entities.builtin.rag import RetrievalContext, RetrievalR
 from pydantic import ValidationError
 
 from adapters import results
-from adapters.base import Backend, Question, settings_error
+from adapters.base import Backend, Question
 from adapters.dify import Dify
 from adapters.errors import BridgeError, SettingsError
 from adapters.external_knowledge import ExternalKnowledge
 from adapters.fastgpt import FastGPT
 from adapters.jinba import Jinba
+from adapters.network import Network
 from adapters.ragflow import RAGFlow
-from adapters.transport import Pool
+from adapters.reading import problems_of
+from adapters.transport import Access, Pool
 
-__all__ = ["BACKENDS", "Backend", "BridgeError", "Pool", "load_backend", "retrieve"]
+__all__ = ["BACKENDS", "Access", "Backend", "BridgeError", "Network", "Pool", "load_backend", "retrieve"]
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +35,7 @@ BACKENDS: dict[str, type[Backend]] = {
 """Every service by the word that settings use for it."""
 
 
-async def retrieve(context: RetrievalContext, pool: Pool) -> RetrievalResponse:
+async def retrieve(context: RetrievalContext, pool: Pool | Access) -> RetrievalResponse:
     """Search the service that the context's settings name.
 
     At most `top_k` entries with unique ids, finite numbers and `metadata.document_name`; none only where the service
@@ -68,4 +70,5 @@ def load_backend(creation: dict[str, Any], retrieval: dict[str, Any]) -> Backend
     try:
         return model.model_validate({**creation, "backend": tag, "options": retrieval})
     except ValidationError as error:
-        raise settings_error(model.product, error) from None
+        remedy = "Correct it in the knowledge base's settings"
+        raise SettingsError(problems_of(error), remedy).at(f"{model.product} settings") from None

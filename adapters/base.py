@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Self
 from urllib.parse import SplitResult, urlsplit
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, model_validator
 
 from adapters.errors import BridgeError, Retry, SettingsError
 from adapters.filters import Filter, lookup
@@ -347,16 +347,3 @@ def merged(lists: Iterable[list[Hit]]) -> list[Hit]:
     if len(scores) == len(ranked):
         return by_score([hit for _, hit in ranked])
     return [hit for _, hit in sorted(ranked, key=lambda pair: pair[0])]
-
-
-def settings_error(product: str, error: ValidationError) -> SettingsError:
-    """Pydantic's findings as one error; it names each setting and what it may be, and shows no value."""
-    problems = []
-    for found in error.errors(include_url=False, include_context=False, include_input=False):
-        name = next((str(part) for part in reversed(found["loc"]) if isinstance(part, str)), "")
-        name = "" if name == "options" else name
-        told = "is missing" if found["type"] == "missing" else found["msg"].removeprefix("Value error, ")
-        problems.append(f"{name} {told[:1].lower()}{told[1:]}".strip())
-    return SettingsError("; ".join(problems[:3]), "Correct it in the knowledge base's settings").at(
-        f"{product} settings"
-    )

@@ -9,8 +9,8 @@ from langbot_plugin.api.entities.builtin.rag import RetrievalContext, RetrievalR
 
 from adapters import load_backend, retrieve
 from adapters.base import Question
-from adapters.errors import AuthError, BridgeError, NotFoundError, SettingsError
-from adapters.transport import Pool
+from adapters.errors import AuthError, BridgeError, SettingsError
+from adapters.transport import Access, Pool
 
 PROBE = "test"
 """What is asked where nobody says what to ask."""
@@ -28,7 +28,7 @@ class Step:
 
 
 async def check(
-    creation: dict[str, Any], retrieval: dict[str, Any], pool: Pool, query: str = PROBE
+    creation: dict[str, Any], retrieval: dict[str, Any], pool: Pool | Access, query: str = PROBE
 ) -> AsyncIterator[Step]:
     """Yield a step for everything that works, in order, and end after the first that doesn't. Raises nothing."""
     try:
@@ -37,40 +37,36 @@ async def check(
         yield Step("settings", False, str(error))
         return
     yield Step("settings", True, f"{backend.product}, {backend.api_base_url}")
-    question = Question.of(query, {}, backend.query_limit)
-    datasets, failed, http = [], None, None
+    known = False
     try:
-        async with pool.open(backend, question) as http:
+        async with pool.open(backend, Question.of(query, {}, backend.query_limit)) as http:
             datasets = await backend.describe(http)
-    except BridgeError as error:
-        failed = error
-    if http and http.answered:
-        yield Step("address", True, f"{http.where} answers")
-    if failed:
-        yield Step(_step(failed, answered=bool(http and http.answered)), False, str(failed))
-        return
-    if datasets:
-        yield Step("key", True, "the API key is accepted")
-    for line in datasets:
-        yield Step("dataset", True, line)
-    started = time.perf_counter()
-    try:
+        if known := http.answered:
+            yield Step("address", True, f"{http.where} answers")
+            yield Step("key", True, "the API key is accepted")
+        for line in datasets:
+            yield Step("dataset", True, line)
+        started = time.perf_counter()
         found = await retrieve(
-            RetrievalContext(query=query, creation_settings=creation, retrieval_settings=retrieval), pool
+            RetrievalContext(query=query, creation_settings=creation, retrieval_settings=retrieval),
+            pool,
         )
     except BridgeError as error:
-        yield Step("search", False, str(error))
+        step = "search" if known else _step(error)
+        if error.answered and not known:
+            yield Step("address", True, f"{error.where} answers")
+        yield Step(step, False, str(error))
         return
     took = (time.perf_counter() - started) * 1000
     told = "".join(f"; {note}" for note in found.metadata.get("notes", ()))
     yield Step("search", True, f"{len(found.results)} passages for {query!r} in {took:.0f} ms{told}", found)
 
 
-def _step(error: BridgeError, *, answered: bool) -> str:
-    """The step that a failed look at the datasets belongs to."""
+def _step(error: BridgeError) -> str:
+    """The step that the first failure belongs to."""
     match error:
         case AuthError():
             return "key"
-        case NotFoundError() | SettingsError():
-            return "dataset"
-    return "dataset" if answered else "address"
+        case SettingsError() if not error.answered:
+            return "settings"
+    return "dataset" if error.answered else "address"

@@ -31,6 +31,8 @@ class BridgeError(RetrievalError):
         self.where = ""
         self.dataset = ""
         self.tries = 1
+        self.answered = False
+        """Whether the service was reached at all."""
 
     def at(self, where: str, tries: int = 1) -> Self:
         """Say which service failed, and after how many tries."""

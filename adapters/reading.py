@@ -5,6 +5,8 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationError
+
 from adapters.errors import ResponseError
 
 if TYPE_CHECKING:
@@ -73,3 +75,13 @@ def read_each(items: Any, read: Callable[[dict[str, Any]], "Hit"], http: "Http")
     if odd := len(items) - len(good):
         http.note(f"{odd} of {len(items)} records had no passage and were left out")
     return good
+
+
+def problems_of(error: ValidationError) -> str:
+    """Pydantic's findings in words: each setting and what it may be, never its value."""
+    problems = []
+    for found in error.errors(include_url=False, include_context=False, include_input=False):
+        name = next((str(part) for part in reversed(found["loc"]) if isinstance(part, str)), "")
+        told = "is missing" if found["type"] == "missing" else found["msg"].removeprefix("Value error, ")
+        problems.append(f"{'' if name == 'options' else name} {told[:1].lower()}{told[1:]}".strip())
+    return "; ".join(problems[:3])

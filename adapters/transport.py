@@ -9,7 +9,7 @@ import ssl
 import time
 import zlib
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from hashlib import sha256
@@ -31,18 +31,20 @@ from adapters.errors import (
     UnavailableError,
     shortened,
 )
+from adapters.network import Network
+from adapters.patience import Patience
 
 SIZE_LIMIT = 8 * 1024 * 1024
-IN_FLIGHT = 16
-"""Requests at once per address: httpx's pool gets slow where many calls wait in it."""
 CONNECT_LIMIT = 5.0
 KEPT_ALIVE = 60.0
 LANES = 64
 KEPT_ANSWERS = 512
 TRIES = 3
+_PROXY = "Check proxy_url in the plugin's configuration"
 HEADERS = {"Accept": "application/json", "Accept-Encoding": "gzip", "User-Agent": "KnowledgeBridge/0.1"}
 
 Json = Any
+KeptName = tuple[str, bytes, str, str]
 E = TypeVar("E", bound=BaseException)
 
 
@@ -77,15 +79,17 @@ class Reply:
 
 
 class Lane:
-    """The connections to one address: at most IN_FLIGHT, each used by one request at a time, the warmest first.
+    """The connections to one address: `max_connections`, each used by one request at a time, the warmest first.
 
     Each is a transport of its own, since httpx's pool spends more on choosing a connection than on using it.
     """
 
-    def __init__(self, verify: ssl.SSLContext | bool) -> None:
+    def __init__(self, verify: ssl.SSLContext | bool, network: Network) -> None:
         self.users = 0
+        proxy = network.proxy_url.get_secret_value()
+        self.proxy = httpx.Proxy(proxy) if proxy else None
         self._verify = verify
-        self._turns = asyncio.Semaphore(IN_FLIGHT)
+        self._turns = asyncio.Semaphore(network.max_connections)
         self._idle: list[tuple[float, httpx.AsyncHTTPTransport]] = []
 
     @asynccontextmanager
@@ -105,7 +109,7 @@ class Lane:
 
     def _new(self) -> httpx.AsyncHTTPTransport:
         limits = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=KEPT_ALIVE)
-        return httpx.AsyncHTTPTransport(verify=self._verify, trust_env=False, limits=limits)
+        return httpx.AsyncHTTPTransport(verify=self._verify, trust_env=False, limits=limits, proxy=self.proxy)
 
     async def close(self) -> None:
         """Close what is not in use."""
@@ -120,9 +124,10 @@ class Pool:
     """
 
     def __init__(self) -> None:
-        self._lanes: dict[tuple[str, bool], Lane] = {}
-        self._contexts: dict[bool, ssl.SSLContext] = {}
-        self._answers: dict[bytes, tuple[float, Json]] = {}
+        self._lanes: dict[tuple[str, str, bool, Network], Lane] = {}
+        self._contexts: dict[tuple[bool, str], ssl.SSLContext] = {}
+        self._answers: dict[KeptName, tuple[float, Json]] = {}
+        self.patience = Patience()
 
     async def __aenter__(self) -> Self:
         return self
@@ -137,56 +142,99 @@ class Pool:
         for lane in lanes:
             await lane.close()
 
+    def open(self, backend: Backend, question: Question) -> AbstractAsyncContextManager["Http"]:
+        """See Access.open: here with the usual network and for nobody in particular."""
+        return Access(self, Network()).open(backend, question)
+
     @asynccontextmanager
-    async def open(self, backend: Backend, question: Question) -> AsyncIterator["Http"]:
-        """An Http for one retrieval. What runs inside ends within `options.timeout` seconds, or as UnavailableError."""
-        lane = await self._lane(backend)
-        http = Http(self, lane, backend, question)
+    async def lane(self, backend: Backend, network: Network) -> AsyncIterator[Lane]:
+        """The connections to a backend's address over this network; they stay while somebody is inside."""
+        parts = urlsplit(backend.api_base_url)
+        name = (parts.scheme, parts.netloc, backend.verify_tls, network)
+        lane = self._lanes.pop(name, None)
+        if lane is None:
+            secure = parts.scheme == "https" or network.proxy_url.get_secret_value().startswith("https")
+            lane = Lane(self._context(backend.verify_tls, network.ca_certificates) if secure else False, network)
+        self._lanes[name] = lane  # the last used stands last
         lane.users += 1
         try:
-            async with asyncio.timeout(backend.options.timeout):
-                yield http
-        except TimeoutError:
-            raise http.late() from None
-        except BridgeError as error:
-            raise (error if error.where else error.at(http.where)) from None
+            if len(self._lanes) > LANES:
+                await self._close_one()
+            yield lane
         finally:
             lane.users -= 1
 
-    async def _lane(self, backend: Backend) -> Lane:
-        parts = urlsplit(backend.api_base_url)
-        name = (f"{parts.scheme}://{parts.netloc}", backend.verify_tls)
-        lane = self._lanes.pop(name, None)
-        if lane is None:
-            await self._make_room()
-            lane = Lane(self._context(backend.verify_tls) if parts.scheme == "https" else False)
-        self._lanes[name] = lane  # the last used stands last
-        return lane
+    async def _close_one(self) -> None:
+        """Close the address that was longest unused."""
+        idle = next((name for name, lane in self._lanes.items() if not lane.users), None)
+        if idle is not None:
+            await self._lanes.pop(idle).close()
 
-    async def _make_room(self) -> None:
-        """Close the address that was longest unused, where there are too many."""
-        if len(self._lanes) >= LANES:
-            idle = next((name for name, lane in self._lanes.items() if not lane.users), None)
-            if idle is not None:
-                await self._lanes.pop(idle).close()
+    def _context(self, verify: bool, certificates: str) -> ssl.SSLContext:
+        """Made once for equal settings: loading the trust store takes about 20 ms of CPU."""
+        name = (verify, certificates)
+        if name not in self._contexts:
+            context = httpx.create_ssl_context(verify=verify)
+            if verify and certificates:
+                try:
+                    context.load_verify_locations(cadata=certificates)
+                except (ssl.SSLError, ValueError):
+                    raise SettingsError(
+                        "ca_certificates holds no certificate that can be read",
+                        "Paste PEM text, -----BEGIN CERTIFICATE----- included, into the plugin's configuration",
+                    ) from None
+            if len(self._contexts) >= LANES:
+                self._contexts.clear()
+            self._contexts[name] = context
+        return self._contexts[name]
 
-    def _context(self, verify: bool) -> ssl.SSLContext:
-        """Made once: loading the trust store takes about 20 ms of CPU."""
-        if verify not in self._contexts:
-            self._contexts[verify] = httpx.create_ssl_context(verify=verify)
-        return self._contexts[verify]
+    def forget(self, tenant: str) -> None:
+        """Drop what is remembered for an installation; connections carry nothing of it."""
+        self.patience.forget(tenant)
+        for name in [name for name in self._answers if name[0] == tenant]:
+            del self._answers[name]
 
-    def kept(self, name: bytes) -> Json | None:
+    def kept(self, name: KeptName) -> Json | None:
         """An answer kept under this name, while it is fresh."""
         until, answer = self._answers.get(name, (0.0, None))
         return answer if until > time.monotonic() else None
 
-    def keep(self, name: bytes, answer: Json, seconds: float) -> None:
+    def keep(self, name: KeptName, answer: Json, seconds: float) -> None:
         """Keep an answer for so many seconds; the oldest goes where there are too many."""
         self._answers.pop(name, None)
         if len(self._answers) >= KEPT_ANSWERS:
             del self._answers[next(iter(self._answers))]
         self._answers[name] = (time.monotonic() + seconds, answer)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A pool as one installation uses it: over its network, with a memory of its own."""
+
+    pool: Pool
+    network: Network
+    tenant: str = ""
+
+    @asynccontextmanager
+    async def open(self, backend: Backend, question: Question) -> AsyncIterator["Http"]:
+        """An Http for one retrieval. What runs inside ends within `options.timeout` seconds, or as UnavailableError.
+
+        What is remembered of an address (answers, failures) is kept apart by address, key and tenant.
+        """
+        secret = backend.api_key.get_secret_value()
+        who = (self.tenant, sha256(f"{backend.api_base_url}\0{secret}".encode()).digest())
+        async with self.pool.lane(backend, self.network) as lane:
+            http = Http(self.pool, lane, backend, question, who)
+            pause = self.pool.patience.call(who) if self.network.pause_after_failures else nullcontext()
+            try:
+                with pause:
+                    try:
+                        async with asyncio.timeout(backend.options.timeout):
+                            yield http
+                    except TimeoutError:
+                        raise http.late() from None
+            except BridgeError as error:
+                raise http.placed(error) from None
 
 
 @dataclass(slots=True)
@@ -197,6 +245,8 @@ class Http:
     lane: Lane
     backend: Backend
     question: Question
+    who: tuple[str, bytes]
+    """Tenant, and a digest of address and key: whose memory this is."""
     started: float = field(default_factory=time.monotonic)
     tries: int = 0
     answered: bool = False
@@ -208,8 +258,7 @@ class Http:
         """The JSON behind `path`; with `keep` an answer may be that many seconds old. Raises BridgeError."""
         if not keep:
             return await self._send("GET", path, params=params)
-        secret = self.backend.api_key.get_secret_value()
-        name = sha256("\0".join((self.backend.api_base_url, secret, path, str(params))).encode()).digest()
+        name = (*self.who, path, str(params))
         answer = self.pool.kept(name)
         if answer is None:
             answer = await self._send("GET", path, params=params)
@@ -230,6 +279,11 @@ class Http:
         product = f"{self.backend.product} {self.version}".strip()
         return f"{product} at {shortened(urlsplit(self.backend.api_base_url).netloc, 60)}"
 
+    def placed(self, error: BridgeError) -> BridgeError:
+        """The error with the service that it belongs to."""
+        error.answered = self.answered
+        return error if error.where else error.at(self.where)
+
     def late(self) -> BridgeError:
         """The error of a retrieval that ran into its deadline."""
         why = f" (before that: {self.last.happened})" if self.last else ""
@@ -244,6 +298,7 @@ class Http:
         self, method: str, path: str, *, params: dict[str, str] | None = None, payload: Json = None
     ) -> Json:
         request = self._request(method, path, params, payload)
+        self.tries = 0
         try:
             return await self._try(request)
         except BridgeError as error:
@@ -310,7 +365,7 @@ class Http:
         except BridgeError as raised:
             error = raised
         except (httpx.TransportError, OSError) as raised:
-            error = _by_exception(raised)
+            error = _by_exception(raised, proxied=self.lane.proxy is not None)
         self.last = error.at(self.where)
         raise error from None
 
@@ -448,7 +503,7 @@ def _by_status(reply: Reply) -> BridgeError:
                 f"nothing was found at {shortened(reply.path, 80)} ({said})", "Check api_base_url and dataset_id"
             )
         case 407:
-            return UnavailableError(f"the proxy refused the request ({said})", "Check the proxy's user and password")
+            return UnavailableError(f"the proxy refused the request ({said})", _PROXY)
         case 429:
             after = retry_after(reply.headers.get("retry-after", ""))
             return RateLimitedError(
@@ -483,8 +538,11 @@ def _origin(location: str) -> str:
         return ""
 
 
-def _by_exception(error: Exception) -> BridgeError:
+def _by_exception(error: Exception, *, proxied: bool) -> BridgeError:
     """Why there was no whole answer."""
+    if isinstance(error, httpx.ProxyError):
+        status = re.match(r"\d{3}", str(error))
+        return UnavailableError(f"the proxy refused ({status[0] if status else 'no status'})", _PROXY)
     cause = _cause(error, ssl.SSLError)
     if isinstance(cause, ssl.SSLCertVerificationError):
         return UnavailableError(
@@ -499,9 +557,11 @@ def _by_exception(error: Exception) -> BridgeError:
         )
     if _cause(error, socket.gaierror):
         return UnavailableError(
-            "the host name is not known", "Check api_base_url for a misspelt name", retry=Retry(tries=2, unsent=True)
+            "the host name is not known",
+            f"Check api_base_url{' and proxy_url' if proxied else ''} for a misspelt name",
+            retry=Retry(tries=2, unsent=True),
         )
-    check = "Check that the service runs and that this machine can reach it"
+    check = f"Check that the service runs and that this machine can reach it{' through proxy_url' if proxied else ''}"
     if isinstance(error, httpx.ConnectTimeout):
         return UnavailableError("the connection timed out", check, retry=Retry(unsent=True))
     if isinstance(error, httpx.ConnectError):

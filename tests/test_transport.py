@@ -12,7 +12,7 @@ import pytest
 import trustme
 from pydantic import SecretStr
 
-from adapters import Pool, transport
+from adapters import Access, Network, Pool, transport
 from adapters.base import Backend, Hit, Key, Question
 from adapters.errors import (
     AuthError,
@@ -54,11 +54,15 @@ def backend(base: str, kind: type[Backend] = Plain, **settings) -> Backend:
     )
 
 
-async def ask(service: Service | str, pool: Pool, query: str = "what", **settings) -> str:
+LIMIT = Network().max_connections
+PATIENT = Network(pause_after_failures=False)
+
+
+async def ask(service: Service | str, pool: Pool, query: str = "what", network: Network = PATIENT, **settings) -> str:
     base = service if isinstance(service, str) else service.base
     chosen = backend(base, **settings)
     question = Question.of(query, {}, 100)
-    async with pool.open(chosen, question) as http:
+    async with Access(pool, network).open(chosen, question) as http:
         [hit] = await chosen.search(question, http)
     return hit.text
 
@@ -113,9 +117,9 @@ async def test_no_more_than_the_limit_are_in_flight_and_none_is_passed_over(pool
 
     service.answers = [slow]
     await asyncio.gather(*(ask(service, pool, f"q{n:03}", timeout=30) for n in range(100)))
-    assert most == service.connections == transport.IN_FLIGHT
+    assert most == service.connections == LIMIT
     assert len(set(order)) == 100
-    assert max(abs(place - int(query[1:])) for place, query in enumerate(order)) < transport.IN_FLIGHT
+    assert max(abs(place - int(query[1:])) for place, query in enumerate(order)) < LIMIT
 
 
 async def test_proxies_of_the_environment_are_not_used(service, pool, monkeypatch):
@@ -262,7 +266,7 @@ async def test_one_byte_at_a_time_ends_at_the_deadline(service, pool):
 
 async def test_waiting_for_a_turn_counts(service, pool):
     service.answers = [silence]
-    calls = [asyncio.create_task(failure(service, pool, timeout=1)) for _ in range(transport.IN_FLIGHT + 4)]
+    calls = [asyncio.create_task(failure(service, pool, timeout=1)) for _ in range(LIMIT + 4)]
     errors = await asyncio.gather(*calls)
     assert {type(error) for error in errors} == {UnavailableError}
     service.answers = [OK]
@@ -290,7 +294,7 @@ async def test_a_cancelled_call_leaves_nothing_behind(service, pool):
         await call
     service.answers = [OK]
     service.turn = 0
-    await asyncio.gather(*(ask(service, pool) for _ in range(transport.IN_FLIGHT)))
+    await asyncio.gather(*(ask(service, pool) for _ in range(LIMIT)))
 
 
 @pytest.mark.parametrize(
@@ -469,12 +473,13 @@ async def test_connections_that_were_long_unused_are_closed(service, pool, monke
 
 async def test_kept_answers_are_bounded_and_grow_old(pool, monkeypatch):
     monkeypatch.setattr(transport, "KEPT_ANSWERS", 2)
-    for name in (b"a", b"b", b"c"):
-        pool.keep(name, {"name": name}, 60)
-    assert pool.kept(b"a") is None
-    assert pool.kept(b"c") == {"name": b"c"}
-    pool.keep(b"c", {}, -1)
-    assert pool.kept(b"c") is None
+    names = [("", b"digest", path, "") for path in "abc"]
+    for name in names:
+        pool.keep(name, name, 60)
+    assert pool.kept(names[0]) is None
+    assert pool.kept(names[2]) == names[2]
+    pool.keep(names[2], {}, -1)
+    assert pool.kept(names[2]) is None
 
 
 async def test_a_closed_pool_has_no_connections_and_can_go_on(service):

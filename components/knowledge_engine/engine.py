@@ -33,7 +33,7 @@ class RemoteEngine(KnowledgeEngine):
     async def retrieve(self, context: RetrievalContext) -> RetrievalResponse:
         """See `adapters.retrieve`."""
         context = context.model_copy(update={"creation_settings": self._settings(context.creation_settings)})
-        return await retrieve(context, cast("KnowledgeBridge", self.plugin).pool)
+        return await retrieve(context, cast("KnowledgeBridge", self.plugin).access())
 
     async def on_knowledge_base_create(self, kb_id: str, config: dict[str, Any]) -> None:
         """Refuse settings that can't be used; with `check_on_save` also those that a real search fails with."""
