@@ -86,17 +86,15 @@ def parsed(value: str) -> SplitResult:
     return parts
 
 
-def address(value: str, tails: Sequence[str]) -> str:
-    """The base URL meant by a pasted address: no blanks, no closing slash, none of the service's known `tails`.
+def address(value: str, tail: str) -> str:
+    """The base URL meant by a pasted address: no blanks, no closing slash, nothing that the pattern `tail` knows.
 
     Raises ValueError with what to type where it can't be read.
     """
     parts = parsed(value)
     path = re.sub(r"/{2,}", "/", parts.path).rstrip("/")
-    for tail in tails:
-        if found := re.search(rf"(?i)/{tail}$", path):
-            path = path[: found.start()]
-            break
+    if tail and (found := re.search(tail, path, re.IGNORECASE)):
+        path = path[: found.start()]
     return f"{parts.scheme.lower()}://{parts.netloc.lower()}{path.rstrip('/')}"
 
 
@@ -228,8 +226,8 @@ class Backend(BaseModel, ABC):
     model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True, str_strip_whitespace=True)
 
     product: ClassVar[str]
-    address_tails: ClassVar[tuple[str, ...]] = ()
-    """Regular expressions of what people paste behind the base URL, longest first."""
+    address_tail: ClassVar[str] = ""
+    """The pattern of what people paste behind the base URL, from its slash to the end."""
     dataset_pattern: ClassVar[str] = ""
     """What a dataset id looks like; it is searched for in what was pasted, a page's address for one."""
     dataset_hint: ClassVar[str] = "copy it from the service's page"
@@ -267,7 +265,7 @@ class Backend(BaseModel, ABC):
         return self
 
     def _address(self) -> str:
-        return address(self.api_base_url, self.address_tails)
+        return address(self.api_base_url, self.address_tail)
 
     def _dataset_ids(self) -> tuple[str, ...]:
         if not self.dataset_id:

@@ -16,7 +16,7 @@ from adapters.errors import (
     UnavailableError,
 )
 from adapters.filters import DIFY_WORDS, Filter
-from adapters.reading import filled, keys_seen, mapping, number, read_each, text
+from adapters.reading import filled, joined, mapping, number, read_each, text
 from adapters.transport import Http
 
 DATASET_KEPT = 60.0
@@ -82,11 +82,7 @@ class Dify(Backend):
     """A Dify workspace's datasets, searched with a key of its service API."""
 
     product: ClassVar[str] = "Dify"
-    address_tails: ClassVar[tuple[str, ...]] = (
-        r"(v1/)?datasets(/[^/]*)*",
-        r"(console/)?api(/v1)?",
-        r"v1",
-    )
+    address_tail: ClassVar[str] = r"/(v1/)?datasets(/[^/]*)*$|/(console/)?api(/v1)?$|/v1$"
     dataset_pattern: ClassVar[str] = r"(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
     dataset_hint: ClassVar[str] = "copy the id (with its hyphens) out of the dataset's page address in Dify"
     query_limit: ClassVar[int] = 250
@@ -222,7 +218,7 @@ def _weighted(weights: dict[str, Any]) -> dict[str, Any]:
 
 def _hits(answer: Any, model: dict[str, Any], dataset: str, http: Http) -> list[Hit]:
     if not isinstance(mapping(answer).get("records"), list):
-        raise ResponseError(f"the answer has no records ({keys_seen(answer)})", "Check Dify's version")
+        raise ResponseError(f"the answer has no records ({http.seen(answer)})", "Check Dify's version")
     measure = _measure(model)
     hits = read_each(answer["records"], lambda record: _hit(record, measure, dataset), http)
     if not measure or (measure == "text_rank" and not any(hit.score for hit in hits)):
@@ -251,7 +247,7 @@ def _hit(record: dict[str, Any], measure: str, dataset: str) -> Hit:
     question, answer = text(segment.get("content")), text(segment.get("answer"))
     return Hit(
         id=text(segment.get("id")),
-        text="\n".join(part for part in (question, answer) if part.strip()),
+        text=joined(question, answer),
         score=number(record.get("score")),
         metadata=filled(
             document_name=text(document.get("name")),

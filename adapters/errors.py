@@ -49,7 +49,7 @@ class BridgeError(RetrievalError):
 
 
 class SettingsError(BridgeError):
-    """A setting, query or filter can't be used; nothing was sent. Names the setting, not its value."""
+    """A setting or filter can't be used, here or by the service. Names the setting, not its value."""
 
 
 class AuthError(BridgeError):

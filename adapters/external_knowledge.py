@@ -8,7 +8,7 @@ from pydantic import SecretStr
 from adapters.base import Backend, Failure, Hit, Key, Question, side_by_side
 from adapters.errors import AuthError, NotFoundError, ResponseError, Retry, SettingsError, UnavailableError
 from adapters.filters import DIFY_WORDS
-from adapters.reading import filled, keys_seen, link_in, mapping, number, read_each, text
+from adapters.reading import filled, link_in, mapping, number, read_each, text
 from adapters.transport import Http
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class ExternalKnowledge(Backend):
     """One or several knowledge ids of a server that speaks the protocol, searched as the server does."""
 
     product: ClassVar[str] = "External Knowledge"
-    address_tails: ClassVar[tuple[str, ...]] = ("retrieval",)
+    address_tail: ClassVar[str] = "/retrieval$"
     failures: ClassVar[tuple[Failure, ...]] = _FAILURES
 
     backend: Literal["external_knowledge"] = "external_knowledge"
@@ -44,7 +44,7 @@ class ExternalKnowledge(Backend):
         async def one(knowledge: str) -> list[Hit]:
             answer = await http.post("/retrieval", self._payload(question, knowledge))
             if not isinstance(mapping(answer).get("records"), list):
-                raise ResponseError(f"the answer has no records ({keys_seen(answer)})", "Check api_base_url")
+                raise ResponseError(f"the answer has no records ({http.seen(answer)})", "Check api_base_url")
             return read_each(answer["records"], lambda record: _hit(record, knowledge), http)
 
         return await side_by_side(self.dataset_id, one)

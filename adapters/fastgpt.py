@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from adapters.base import Backend, Failure, Hit, Options, Question, side_by_side
 from adapters.errors import AuthError, NotFoundError, RateLimitedError, ResponseError, Retry, UnavailableError
-from adapters.reading import filled, keys_seen, link_in, mapping, number, read_each, text
+from adapters.reading import filled, joined, link_in, mapping, number, read_each, text
 from adapters.transport import Http
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _FAILURES = (
         "Wait 60 s, or ask less often",
     ),
     Failure(
-        r"\d+ tooManyRequest|\d+ \S+ 429|429",
+        r"(?!429)\d+ (tooManyRequest|\S+ 429)",
         RateLimitedError,
         "too many requests",
         "Wait a second, or ask less often",
@@ -59,7 +59,7 @@ _FAILURES = (
         "Check the dataset's embedding and rerank models in FastGPT",
         Retry(tries=2),
     ),
-    Failure(r"200", ResponseError, "the search was refused", "Check the settings and FastGPT's version"),
+    Failure(r"200 \S+ \d", ResponseError, "the search was refused", "Check the settings and FastGPT's version"),
 )
 
 
@@ -76,7 +76,7 @@ class FastGPT(Backend):
     """Datasets that the key's owner may read."""
 
     product: ClassVar[str] = "FastGPT"
-    address_tails: ClassVar[tuple[str, ...]] = (r"api/core(/.*)?", r"api/v1(/.*)?", "api", r"dataset(/.*)?")
+    address_tail: ClassVar[str] = r"/(api/core(/.*)?|api/v1(/.*)?|api|dataset(/.*)?)$"
     dataset_pattern: ClassVar[str] = r"(?i)(?<![0-9a-f])[0-9a-f]{24}(?![0-9a-f])"
     dataset_hint: ClassVar[str] = "copy the 24 digits out of the dataset's page address in FastGPT"
     filters: ClassVar[bool] = False
@@ -127,7 +127,7 @@ class FastGPT(Backend):
     def _hits(self, data: Any, dataset: str, http: Http) -> list[Hit]:
         items = data if isinstance(data, list) else mapping(data).get("list")
         if not isinstance(items, list):
-            raise ResponseError(f"the answer has no list of passages ({keys_seen(data)})", "Check FastGPT's version")
+            raise ResponseError(f"the answer has no list of passages ({http.seen(data)})", "Check FastGPT's version")
         if self.options.rerank and mapping(data).get("usingReRank") is False:
             http.note("FastGPT searched without the reranker; check its rerank model")
         hits = read_each(items, lambda item: self._hit(item, dataset), http)
@@ -135,8 +135,7 @@ class FastGPT(Backend):
         return hits
 
     def _hit(self, item: dict[str, Any], dataset: str) -> Hit:
-        parts = (text(item.get("q")), text(item.get("a")))
-        words = "\n".join(part for part in parts if part.strip())
+        words = joined(text(item.get("q")), text(item.get("a")))
         return Hit(
             id=text(item.get("id")),
             text=re.sub(r"(!\[[^\]]*\]\()(?=/(?!/))", rf"\1{self.api_base_url}", words),

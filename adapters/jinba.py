@@ -8,7 +8,7 @@ from pydantic import model_validator
 
 from adapters.base import Backend, Failure, Hit, Options, Question, Texts, by_score, parsed
 from adapters.errors import AuthError, NotFoundError, ResponseError, SettingsError
-from adapters.reading import filled, keys_seen, link_in, mapping, number, read_each, text
+from adapters.reading import filled, link_in, mapping, number, read_each, text
 from adapters.transport import Http
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _FAILURES = (
     Failure(
         "400", SettingsError, "the flow did not take the arguments", "Check query_arg and the other names of arguments"
     ),
-    Failure("2", ResponseError, "the flow failed", "Read the run in Jinba"),
+    Failure(r"2\d\d (?!page)", ResponseError, "the flow failed", "Read the run in Jinba"),
 )
 
 
@@ -43,7 +43,7 @@ class Jinba(Backend):
     """A flow that searches a knowledge base, or any URL that takes query, knowledgeBaseId, topK and threshold."""
 
     product: ClassVar[str] = "Jinba"
-    address_tails: ClassVar[tuple[str, ...]] = (r"api/v2(/.*)?", "api")
+    address_tail: ClassVar[str] = r"/(api/v2(/.*)?|api)$"
     filters: ClassVar[bool] = False
     failures: ClassVar[tuple[Failure, ...]] = _FAILURES
     resend: ClassVar[bool] = False  # every run costs credits, and a flow may do more than search
@@ -122,7 +122,7 @@ class Jinba(Backend):
             )
         if mapping(answer).get("runId") and "result" not in mapping(answer):
             raise ResponseError("the flow ran async and left no result", "Publish a flow that can run sync")
-        seen = keys_seen(answer) + (f"; steps: {', '.join(list(steps)[:8])}" if steps else "")
+        seen = http.seen(answer) + (f"; steps: {http.quote(', '.join(list(steps)[:8]))}" if steps else "")
         raise ResponseError(
             f"the flow's answer has no search result ({seen})", "End it with the search, or set step_id"
         )

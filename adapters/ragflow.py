@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from adapters.base import Backend, Failure, Hit, Options, Question, by_score
 from adapters.errors import AuthError, NotFoundError, ResponseError, Retry, SettingsError, UnavailableError
 from adapters.filters import DIFY_WORDS, Filter
-from adapters.reading import filled, keys_seen, link_in, mapping, number, read_each, text
+from adapters.reading import filled, link_in, mapping, number, read_each, text
 from adapters.transport import Http
 
 if TYPE_CHECKING:
@@ -39,13 +39,13 @@ _FAILURES = (
     Failure(
         "200 10[12]|200 100 (<|ValueError|TypeError|KeyError|AttributeError)",
         ResponseError,
-        "the request failed (code 100)",
+        "the request failed",
         "Please report this with RAGFlow's version",
     ),
     Failure(
         "200 1",
         UnavailableError,
-        "the search failed inside RAGFlow (code 100)",
+        "the search failed inside RAGFlow",
         "Read RAGFlow's own log",
         Retry(tries=2),
     ),
@@ -70,12 +70,7 @@ class RAGFlow(Backend):
     """Datasets of a RAGFlow server that have one embedding model."""
 
     product: ClassVar[str] = "RAGFlow"
-    address_tails: ClassVar[tuple[str, ...]] = (
-        r"api/v1(/(retrieval|datasets).*)?",
-        "v1",
-        "api",
-        r"(datasets?|knowledge)(/.*)?",
-    )
+    address_tail: ClassVar[str] = r"/(api/v1(/(retrieval|datasets).*)?|v1|api|(datasets?|knowledge)(/.*)?)$"
     dataset_pattern: ClassVar[str] = r"(?i)(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])"
     dataset_hint: ClassVar[str] = "copy the 32 digits out of the dataset's page address in RAGFlow"
     failures: ClassVar[tuple[Failure, ...]] = _FAILURES
@@ -137,7 +132,7 @@ class RAGFlow(Backend):
 
     def _hits(self, data: Any, http: Http) -> list[Hit]:
         if not isinstance(mapping(data).get("chunks"), list):
-            raise ResponseError(f"the answer has no chunks ({keys_seen(data)})", "Check RAGFlow's version")
+            raise ResponseError(f"the answer has no chunks ({http.seen(data)})", "Check RAGFlow's version")
         return read_each(data["chunks"], self._hit, http)
 
     def _hit(self, chunk: dict[str, Any]) -> Hit:

@@ -1,7 +1,6 @@
 """Reading what people and services send: kindly, and one record at a time."""
 
 import math
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,8 @@ from adapters.errors import ResponseError
 if TYPE_CHECKING:
     from adapters.base import Hit
     from adapters.transport import Http
+
+DEPTH_LIMIT = 20
 
 
 def finite(value: Any) -> float:
@@ -45,22 +46,44 @@ def mapping(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def joined(question: str, answer: str) -> str:
+    """Question and answer in two lines, or the one of them that says something."""
+    if not answer or not answer.strip():
+        return question
+    return f"{question}\n{answer}" if question.strip() else answer
+
+
 def link_in(values: dict[str, Any]) -> str:
     """The first web address under a name that means one, in a document's metadata."""
-    found = (text(values.get(name)) for name in ("url", "link", "source_url", "source", "path"))
-    return next((value for value in found if re.match(r"https?://", value)), "")
+    for name in ("url", "link", "source_url", "source", "path") if values else ():
+        value = values.get(name)
+        if isinstance(value, str) and value.startswith(("http://", "https://")):
+            return value
+    return ""
 
 
 def filled(**values: Any) -> dict[str, Any]:
     """The values that say something: no null, no empty text, list or object."""
-    return {name: value for name, value in values.items() if value is not None and value not in ("", [], {}, ())}
+    return {name: value for name, value in values.items() if value or value == 0}
 
 
-def keys_seen(value: Any) -> str:
-    """The names on the top level of an answer, for an error's text."""
+def strict(value: Any, depth: int = DEPTH_LIMIT) -> Any:
+    """What strict JSON and UTF-8 can carry of a value: no NaN, no infinity, no lone surrogate, no bottomless nesting."""
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if not depth and isinstance(value, dict | list):
+        return None
     if isinstance(value, dict):
-        return f"keys: {', '.join(map(str, list(value)[:8])) or 'none'}"
-    return f"a JSON {'list' if isinstance(value, list) else type(value).__name__}"
+        return {strict(name): strict(item, depth - 1) for name, item in value.items()}
+    if isinstance(value, list):
+        return [strict(item, depth - 1) for item in value]
+    return value
 
 
 def read_each(items: Any, read: Callable[[dict[str, Any]], "Hit"], http: "Http") -> list["Hit"]:

@@ -9,6 +9,7 @@ from langbot_plugin.api.entities.builtin.provider.message import ContentElement
 from langbot_plugin.api.entities.builtin.rag import RetrievalResponse, RetrievalResultEntry
 
 from adapters.base import Hit, Options
+from adapters.reading import strict
 
 
 def response(hits: list[Hit], options: Options, notes: Iterable[str] = ()) -> RetrievalResponse:
@@ -24,7 +25,7 @@ def response(hits: list[Hit], options: Options, notes: Iterable[str] = ()) -> Re
         score = _similarity(hit)
         if not hit.text.strip() or (options.score_threshold and (score is None or score < options.score_threshold)):
             continue
-        ident = hit.id or hashlib.sha256(f"{hit.metadata.get('document_name')}\n{hit.text}".encode()).hexdigest()[:32]
+        ident = strict(hit.id) or _digest(hit)
         if texts.get(ident) == hit.text:
             continue
         found += 1
@@ -48,11 +49,18 @@ def _similarity(hit: Hit) -> float | None:
     return score
 
 
+def _digest(hit: Hit) -> str:
+    """An id that is the same at every call."""
+    return hashlib.sha256(f"{hit.metadata.get('document_name')}\n{hit.text}".encode("utf-8", "replace")).hexdigest()[
+        :32
+    ]
+
+
 def _entry(ident: str, hit: Hit, score: float | None, options: Options) -> RetrievalResultEntry:
     return RetrievalResultEntry(
         id=ident,
-        content=[ContentElement.from_text(_cited(hit) if options.cite_source else hit.text)],
-        metadata=hit.metadata,
+        content=[ContentElement.from_text(strict(_cited(hit) if options.cite_source else hit.text))],
+        metadata=strict(hit.metadata),
         distance=1.0 if score is None else 1.0 - score,
         score=score,
     )

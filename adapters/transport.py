@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-import math
+import logging
 import re
 import socket
 import ssl
@@ -90,6 +90,7 @@ class Lane:
         self.proxy = httpx.Proxy(proxy) if proxy else None
         self._verify = verify
         self._turns = asyncio.Semaphore(network.max_connections)
+        self._urls: dict[str, httpx.URL] = {}
         self._idle: list[tuple[float, httpx.AsyncHTTPTransport]] = []
 
     @asynccontextmanager
@@ -106,6 +107,14 @@ class Lane:
             self._idle.append((now, transport))
             if self._idle[0][0] < now - KEPT_ALIVE:
                 await self._idle.pop(0)[1].aclose()
+
+    def url(self, text: str) -> httpx.URL:
+        """A parsed URL; the last ones are kept, since parsing is a twentieth of a call."""
+        if text not in self._urls:
+            if len(self._urls) >= LANES:
+                self._urls.clear()
+            self._urls[text] = httpx.URL(text)
+        return self._urls[text]
 
     def _new(self) -> httpx.AsyncHTTPTransport:
         limits = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=KEPT_ALIVE)
@@ -128,6 +137,8 @@ class Pool:
         self._contexts: dict[tuple[bool, str], ssl.SSLContext] = {}
         self._answers: dict[KeptName, tuple[float, Json]] = {}
         self.patience = Patience()
+        # at DEBUG httpcore writes down the service's headers, and a service may echo the key in them
+        logging.getLogger("httpcore").setLevel(logging.INFO)
 
     async def __aenter__(self) -> Self:
         return self
@@ -273,6 +284,12 @@ class Http:
         """Tell the admin something that is no failure; it reaches the log and the response's metadata."""
         self.notes.append(text)
 
+    def seen(self, value: Json) -> str:
+        """The names on the top level of an answer, made fit to show."""
+        if not isinstance(value, dict):
+            return f"a JSON {'list' if isinstance(value, list) else type(value).__name__}"
+        return f"keys: {self.quote(', '.join(list(value)[:8])) or 'none'}"
+
     @property
     def where(self) -> str:
         """`<Product> <version> at <host>`."""
@@ -343,7 +360,7 @@ class Http:
         try:
             return httpx.Request(
                 method,
-                self.backend.api_base_url + path,
+                self.lane.url(self.backend.api_base_url + path),
                 params=params,
                 headers=headers,
                 content=content,
@@ -375,12 +392,13 @@ class Http:
             try:
                 self.answered = True
                 told = response.headers.get(self.backend.version_header, "")
-                self.version = self.version or re.sub(r"[^\w.+-]", "", told)[:20]
+                if told and not self.version and re.fullmatch(r"v?\d{1,4}(\.\d{1,6}){1,3}([.+-][a-z0-9]{1,8})?", told):
+                    self.version = told
                 body = await _body(response)
             finally:
                 await response.aclose()
         try:
-            data, is_json = _parsed(body), True
+            data, is_json = json.loads(body), True
         except (ValueError, RecursionError):
             data, is_json = None, False
         return Reply(response.status_code, response.headers, data, is_json, body, request.url.path, self)
@@ -403,7 +421,8 @@ class Http:
 def _spellings(question: Question) -> tuple[str, ...]:
     """The query as services echo it: plain, in JSON, in a URL, as Python's repr."""
     plain = " ".join(question.asked.split())
-    return plain, json.dumps(plain)[1:-1], quote_plus(plain, errors="replace"), repr(plain)[1:-1]
+    in_url = quote_plus(plain, errors="replace")
+    return plain, json.dumps(plain)[1:-1], in_url, in_url.replace("+", "%20"), repr(plain)[1:-1]
 
 
 def _before_echo(words: str, secret: str, size: int) -> str:
@@ -455,27 +474,6 @@ def _stream(response: httpx.Response) -> httpx.AsyncByteStream:
     return response.stream
 
 
-def _parsed(body: bytes) -> Json:
-    """JSON without what strict JSON lacks: NaN and infinities become null, lone surrogates a replacement character."""
-    data = json.loads(body, parse_constant=lambda _: None, parse_float=_finite)
-    return _mended(data) if re.search(rb"\\u[dD][89a-fA-F]", body) else data
-
-
-def _finite(digits: str) -> float | None:
-    value = float(digits)
-    return value if math.isfinite(value) else None
-
-
-def _mended(value: Json) -> Json:
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, list):
-        return [_mended(item) for item in value]
-    if isinstance(value, dict):
-        return {_mended(name): _mended(item) for name, item in value.items()}
-    return value
-
-
 def _by_status(reply: Reply) -> BridgeError:
     """What the HTTP status alone says about an answer that wasn't accepted."""
     status, said = reply.status, reply.said
@@ -491,7 +489,7 @@ def _by_status(reply: Reply) -> BridgeError:
                 "Enter the address of the service's API in api_base_url, not that of its web page",
             )
         case _ if 300 <= status < 400:
-            target = _origin(reply.headers.get("location", ""))
+            target = reply.http.quote(_origin(reply.headers.get("location", "")))
             return ResponseError(
                 f"the address redirects{f' to {target}' if target else ''} (status {status})",
                 "Enter the address it leads to in api_base_url",

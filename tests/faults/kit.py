@@ -170,7 +170,7 @@ def reset(before: bytes = b"") -> Answer:
     return answer
 
 
-async def silence(_: Request, writer: asyncio.StreamWriter) -> bool:  # noqa: RUF029
+async def silence(_: Request, writer: asyncio.StreamWriter) -> bool:
     """Nothing more, and the connection stays."""
     await asyncio.Event().wait()
     return True

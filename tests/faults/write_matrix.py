@@ -2,7 +2,8 @@
 
 import asyncio
 
-from tests.faults.matrix import DOCUMENT, FAULTS, Outcome, run, table
+from tests.faults.kit import Outcome
+from tests.faults.matrix import DOCUMENT, FAULTS, run, table
 
 
 async def _all() -> dict[str, dict[str, Outcome]]:

@@ -1,0 +1,14 @@
+import os
+
+from hypothesis import HealthCheck, settings
+
+for profile, examples in (("ci", 300), ("nightly", 20_000)):
+    settings.register_profile(
+        profile,
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        derandomize=profile == "ci",
+        suppress_health_check=list(HealthCheck),
+    )
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
