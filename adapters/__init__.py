@@ -58,7 +58,9 @@ async def retrieve(context: RetrievalContext, pool: Pool | Access) -> RetrievalR
         http.note(f"{len(hits) - len(kept)} passages that {backend.product} returned did not match the filters")
     for note in http.notes:
         log.info("knowledge base %s: %s: %s", context.knowledge_base_id, http.where, note)
-    return results.response(kept, backend.options, http.notes)
+    response = results.response(kept, backend.options, http.notes)
+    response.metadata |= {"service": http.where, "tries": http.tries}
+    return response
 
 
 def load_backend(creation: dict[str, Any], retrieval: dict[str, Any]) -> Backend:

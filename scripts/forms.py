@@ -15,6 +15,16 @@ NOTE = "# Written by scripts/forms.py out of the other forms and scripts/remote.
 
 Field = dict[str, Any]
 
+CONNECTION: Field = {
+    "name": "connection",
+    "label": {
+        "en_US": "A connection of the plugin's page",
+        "zh_Hans": "插件页面中的连接",
+        "ja_JP": "プラグインのページの接続",
+    },
+}
+"""The last choice: settings that stand under a name on the plugin's page."""
+
 
 def remote_form() -> str:
     """The text of remote.yaml: every field of every form once, hidden where the chosen service lacks it."""
@@ -22,11 +32,20 @@ def remote_form() -> str:
     forms = {tag: yaml.safe_load((FORMS / f"{tag}.yaml").read_text("utf-8")) for tag in BACKENDS}
     choice = head["spec"]["creation_schema"][0]
     choice["options"] = [{"name": tag, "label": forms[tag]["metadata"]["label"]} for tag in forms]
+    choice["options"].append(CONNECTION)
     for schema in ("creation_schema", "retrieval_schema"):
         own = {field["name"]: field for field in head["spec"][schema]}
-        fields = _union({tag: form["spec"][schema] for tag, form in forms.items()}, own)
+        schemas = {tag: form["spec"][schema] for tag, form in forms.items()}
+        schemas["connection"] = _of_a_connection(schema, schemas, own)
+        fields = _union(schemas, own)
         head["spec"][schema] = [choice, *fields] if schema == "creation_schema" else fields
     return NOTE + yaml.safe_dump(head, allow_unicode=True, sort_keys=False, width=1000)
+
+
+def _of_a_connection(schema: str, schemas: dict[str, list[Field]], own: dict[str, Field]) -> list[Field]:
+    """A connection brings its settings along, but for the test on saving; it may be of any service."""
+    fields = {field["name"]: field for fields in schemas.values() for field in fields}
+    return [own["connection"], fields["check_on_save"]] if schema == "creation_schema" else list(fields.values())
 
 
 def _union(schemas: dict[str, list[Field]], own: dict[str, Field]) -> list[Field]:

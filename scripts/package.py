@@ -18,7 +18,7 @@ from adapters import BACKENDS
 
 ROOT = Path(__file__).parents[1]
 PARTS = ("main.py", "requirements.txt", "README.md", "adapters", "components", "assets", "readme")
-"""Everything that runs or that LangBot shows, but for the form; the manifest is written."""
+"""Everything that runs or that LangBot shows, but for the components' yaml; the manifest is written."""
 NOT_IN = shutil.ignore_patterns("__pycache__", "*.pyc", "*.yaml")
 ALL_IN_ONE = "KnowledgeBridge"
 
@@ -47,8 +47,9 @@ def stage(manifest: dict[str, Any], folder: Path) -> None:
             shutil.copytree(source, folder / part, ignore=NOT_IN)
         else:
             shutil.copy(source, folder / part)
-    for form in manifest["spec"]["components"]["KnowledgeEngine"]["fromFiles"]:
-        shutil.copy(ROOT / form, folder / form)
+    for component in manifest["spec"]["components"].values():
+        for file in component["fromFiles"]:
+            shutil.copy(ROOT / file, folder / file)
     (folder / "manifest.yaml").write_text(yaml.safe_dump(manifest, allow_unicode=True, sort_keys=False), "utf-8")
 
 

@@ -127,4 +127,5 @@ async def test_deleting_a_knowledge_base_is_fine(actions):
 
 def test_the_manifest_lists_one_engine():
     components = yaml.safe_load((ROOT / "manifest.yaml").read_text("utf-8"))["spec"]["components"]
+    assert set(components) == {"KnowledgeEngine", "Page"}
     assert components["KnowledgeEngine"] == {"fromFiles": ["components/knowledge_engine/remote.yaml"]}

@@ -1,5 +1,6 @@
 """LangBot's side: engines that only map. One class does the work, the others fix its backend."""
 
+import time
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from langbot_plugin.api.definition.components.knowledge_engine import KnowledgeEngine
@@ -17,6 +18,8 @@ from adapters.check import PROBE
 if TYPE_CHECKING:
     from main import KnowledgeBridge
 
+CONNECTION = "connection"
+"""As `backend`: the settings are those of the connection that `connection` names."""
 READ_ONLY = "This knowledge base is read-only: add and remove documents in the service itself."
 
 
@@ -30,14 +33,29 @@ class RemoteEngine(KnowledgeEngine):
         """No documents can be put in."""
         return []
 
+    async def initialize(self) -> None:
+        """Tell the plugin's page which kind of engine it stands beside."""
+        cast("KnowledgeBridge", self.plugin).takes_connections = not self.backend
+
     async def retrieve(self, context: RetrievalContext) -> RetrievalResponse:
-        """See `adapters.retrieve`."""
-        context = context.model_copy(update={"creation_settings": self._settings(context.creation_settings)})
-        return await retrieve(context, cast("KnowledgeBridge", self.plugin).access())
+        """See `adapters.retrieve`; the call is noted in the journal, however it ends."""
+        plugin = cast("KnowledgeBridge", self.plugin)
+        started = time.monotonic()
+        outcome: RetrievalResponse | BaseException
+        try:
+            creation = await self._settings(context.creation_settings)
+            outcome = await retrieve(context.model_copy(update={"creation_settings": creation}), plugin.access())
+        except BaseException as error:
+            outcome = error
+            raise
+        finally:
+            plugin.journal.add(plugin.tenant, context, started, outcome)
+        return outcome
 
     async def on_knowledge_base_create(self, kb_id: str, config: dict[str, Any]) -> None:
         """Refuse settings that can't be used; with `check_on_save` also those that a real search fails with."""
-        if load_backend(self._settings(config), {}).check_on_save:
+        creation = await self._settings(config)
+        if load_backend({**creation, "check_on_save": config.get("check_on_save")}, {}).check_on_save:
             await self.retrieve(
                 RetrievalContext(
                     query=PROBE, knowledge_base_id=kb_id, creation_settings=config, retrieval_settings={"top_k": 1}
@@ -54,8 +72,14 @@ class RemoteEngine(KnowledgeEngine):
         """Nothing is deleted."""
         return False
 
-    def _settings(self, creation: dict[str, Any]) -> dict[str, Any]:
-        return {**creation, "backend": self.backend} if self.backend else creation
+    async def _settings(self, creation: dict[str, Any]) -> dict[str, Any]:
+        """The settings that count: the engine's backend, or those of the connection that is named."""
+        if self.backend:
+            return {**creation, "backend": self.backend}
+        if creation.get("backend") != CONNECTION:
+            return creation
+        plugin = cast("KnowledgeBridge", self.plugin)
+        return (await plugin.connections.get(plugin, str(creation.get("connection") or ""))).settings
 
 
 class DifyEngine(RemoteEngine):

@@ -1,0 +1,29 @@
+"""Put the plugin's page together: `uv run python -m scripts.console`. LangBot serves a page as one HTML file."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from adapters import BACKENDS
+
+ROOT = Path(__file__).parents[2]
+PARTS = Path(__file__).parent
+PAGE = ROOT / "components" / "pages" / "console" / "index.html"
+
+
+def page() -> str:
+    """The page's text: the template with style, words, script and the services' forms in it."""
+    text = (PARTS / "page.html").read_text("utf-8")
+    forms = json.dumps({tag: _form(tag) for tag in BACKENDS}, ensure_ascii=False).replace("</", "<\\/")
+    for mark, part in {"forms": forms, **{p.name: p.read_text("utf-8").strip() for p in PARTS.glob("*.*")}}.items():
+        text = text.replace(f"{{{{{mark}}}}}", part)
+    return text
+
+
+def _form(tag: str) -> dict[str, Any]:
+    """What a connection of one service is made of."""
+    form = yaml.safe_load((ROOT / f"components/knowledge_engine/{tag}.yaml").read_text("utf-8"))
+    fields = [field for field in form["spec"]["creation_schema"] if field["name"] != "check_on_save"]
+    return {"label": form["metadata"]["label"], "fields": fields}
