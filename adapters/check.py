@@ -40,6 +40,7 @@ async def check(
     known = False
     try:
         async with pool.open(backend, Question.of(query, {}, backend.query_limit)) as http:
+            http.fresh = True
             datasets = await backend.describe(http)
         if known := http.answered:
             yield Step("address", True, f"{http.where} answers")

@@ -2,6 +2,7 @@
 
 import math
 import re
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from adapters.base import Backend, Failure, Hit, Options, Question, side_by_side
@@ -61,6 +62,10 @@ _FAILURES = (
     ),
     Failure(r"200 \S+ \d", ResponseError, "the search was refused", "Check the settings and FastGPT's version"),
 )
+
+
+_IMAGE = re.compile(r"(!\[[^\]]*\]\()(?=/(?!/))")
+"""A picture with a link that only its own server can follow."""
 
 
 class FastGPTOptions(Options):
@@ -138,7 +143,7 @@ class FastGPT(Backend):
         words = joined(text(item.get("q")), text(item.get("a")))
         return Hit(
             id=text(item.get("id")),
-            text=re.sub(r"(!\[[^\]]*\]\()(?=/(?!/))", rf"\1{self.api_base_url}", words),
+            text=_IMAGE.sub(rf"\1{self.api_base_url}", words) if "](/" in words else words,
             metadata=filled(
                 document_name=text(item.get("sourceName")),
                 document_id=text(item.get("collectionId")),
@@ -173,15 +178,19 @@ def _measure(hits: list[Hit], *, reranked: bool) -> None:
     values = [scores.get(kind) for scores in all_scores]
     logits = kind == "reRank" and any(v is not None and not 0 <= v <= 1 for v in values)
     scale = _logistic if logits else _bounded if kind == "fullText" else float
+    if not kind:
+        return
     scaled = [None if v is None else scale(v) for v in values]
-    for place, hit in enumerate(hits):
-        before = next((v for v in reversed(scaled[:place]) if v is not None), None)
-        after = next((v for v in scaled[place + 1 :] if v is not None), 0.0)
-        if not kind:
-            continue
-        own = scaled[place]
-        hit.score = min(after, after if before is None else before) if own is None else own
-        hit.metadata["measure"] = measure if own is not None else "estimated"
+    before, after = _nearest(scaled), _nearest(scaled[::-1])[::-1]
+    for hit, own, left, right in zip(hits, scaled, before, after, strict=True):
+        estimate = 0.0 if right is None else right if left is None else min(left, right)
+        hit.score = estimate if own is None else own
+        hit.metadata["measure"] = "estimated" if own is None else measure
+
+
+def _nearest(values: list[float | None]) -> list[float | None]:
+    """For each place the last value at or before it that is there."""
+    return list(accumulate(values, lambda last, value: last if value is None else value))
 
 
 def _logistic(value: float) -> float:

@@ -70,6 +70,8 @@ def filled(**values: Any) -> dict[str, Any]:
 def strict(value: Any, depth: int = DEPTH_LIMIT) -> Any:
     """What strict JSON and UTF-8 can carry of a value: no NaN, no infinity, no lone surrogate, no bottomless nesting."""
     if isinstance(value, str):
+        if value.isascii():
+            return value
         try:
             value.encode()
         except UnicodeEncodeError:

@@ -264,13 +264,15 @@ class Http:
     version: str = ""
     notes: list[str] = field(default_factory=list)
     last: BridgeError | None = None
+    fresh: bool = False
+    """Whether answers that were kept don't count."""
 
     async def get(self, path: str, params: dict[str, str] | None = None, keep: float = 0.0) -> Json:
         """The JSON behind `path`; with `keep` an answer may be that many seconds old. Raises BridgeError."""
         if not keep:
             return await self._send("GET", path, params=params)
         name = (*self.who, path, str(params))
-        answer = self.pool.kept(name)
+        answer = None if self.fresh else self.pool.kept(name)
         if answer is None:
             answer = await self._send("GET", path, params=params)
             self.pool.keep(name, answer, keep)

@@ -47,9 +47,12 @@ def stage(manifest: dict[str, Any], folder: Path) -> None:
             shutil.copytree(source, folder / part, ignore=NOT_IN)
         else:
             shutil.copy(source, folder / part)
-    for component in manifest["spec"]["components"].values():
+    for kind, component in manifest["spec"]["components"].items():
         for file in component["fromFiles"]:
-            shutil.copy(ROOT / file, folder / file)
+            told = yaml.safe_load((ROOT / file).read_text("utf-8"))
+            if kind == "Page":  # the sidebar shows nothing but this
+                told["metadata"]["label"] = manifest["metadata"]["label"]
+            (folder / file).write_text(yaml.safe_dump(told, allow_unicode=True, sort_keys=False), "utf-8")
     (folder / "manifest.yaml").write_text(yaml.safe_dump(manifest, allow_unicode=True, sort_keys=False), "utf-8")
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import ssl
+from collections.abc import Mapping
 from types import MappingProxyType
 
 import pytest
@@ -142,7 +143,7 @@ def test_a_bad_value_is_named_without_being_shown(config, names):
 
 def test_configuration_as_the_host_gives_it():
     assert Network.of({}) == Network()
-    frozen = MappingProxyType(
+    frozen: Mapping[str, object] = MappingProxyType(
         {"proxy_url": None, "max_connections": 0, "extra": MappingProxyType({}), "ca_certificates": ""}
     )
     assert Network.of(frozen) == Network()

@@ -77,7 +77,7 @@ function drawOverview(answer) {
     answer.calls.length ? h('section', { className: 'card', style: 'margin-top:12px' }, h('h2', {}, word('calls')), h('div', { className: 'table' },
       h('table', {}, h('thead', {}, h('tr', {}, heads.map(name => h('th', { scope: 'col' }, word(name))))),
         h('tbody', {}, answer.calls.map(call => h('tr', {}, h('td', { className: 'number' }, at(call.at)), h('td', {}, names[call.knowledge_base] ?? word('deleted_base')),
-          h('td', {}, call.service, call.connection ? h('small', {}, ` (${call.connection})`) : null), h('td', {}, badge(call)), h('td', { className: 'number' }, String(call.entries)),
+          h('td', {}, call.service, call.connection ? h('small', {}, ` (${call.connection})`) : null), h('td', { className: 'outcome' }, badge(call)), h('td', { className: 'number' }, String(call.entries)),
           h('td', { className: 'number' }, String(call.milliseconds)), h('td', { className: 'number' }, String(call.tries)), h('td', {}, call.text), answer.queries ? h('td', {}, call.query) : null))))))
       : h('p', { className: 'muted' }, word('no_calls')));
 }

@@ -5,12 +5,12 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sandbox.langbot import PASSWORD, USER, LangBot
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Locator, Page
 
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 FLAGS = [
@@ -75,3 +75,10 @@ def fill(page: "Page", label: str, value: str) -> None:
 def save(page: "Page") -> None:
     """The page's second step."""
     page.locator("button[type=submit][form=kb-form]").click()
+
+
+def expect(locator: "Locator") -> Any:
+    """Playwright's assertions, which wait."""
+    from playwright.sync_api import expect as expected  # noqa: PLC0415
+
+    return expected(locator)

@@ -1,6 +1,6 @@
 import os
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 for profile, examples in (("ci", 300), ("nightly", 20_000)):
     settings.register_profile(
@@ -9,6 +9,7 @@ for profile, examples in (("ci", 300), ("nightly", 20_000)):
         deadline=None,
         database=None,
         derandomize=profile == "ci",
+        phases=(Phase.explicit, Phase.generate, Phase.shrink),
         suppress_health_check=list(HealthCheck),
     )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))

@@ -142,9 +142,16 @@ class Harm:
 
 
 KINDS = ("retype", "retype", "retype", "remove", "rename", "list", "object", "text", "copy", "double", "add")
-HARMS = st.lists(
-    st.builds(Harm, st.sampled_from(KINDS), st.integers(0, 9999), st.integers(0, 9999)), min_size=1, max_size=8
-)
+
+
+def _harm(number: int) -> Harm:
+    number, kind = divmod(number, len(KINDS))
+    where, what = divmod(number, 1000)
+    return Harm(KINDS[kind], where, what)
+
+
+HARMS = st.lists(st.integers(0, 2**28).map(_harm), min_size=1, max_size=8)
+"""One number a damage: hypothesis spends more on drawing than a call costs."""
 
 
 def written(answer: Any) -> bytes:
@@ -180,9 +187,10 @@ class Scratch:
         return body[:place] + self.what + body[place + len(self.what) :]
 
 
-SCRATCHES = st.lists(
-    st.builds(
-        Scratch, st.sampled_from(("cut", "put", "over")), st.integers(0, 99_999), st.binary(min_size=1, max_size=6)
-    ),
-    max_size=3,
-)
+def _scratch(number: int) -> Scratch:
+    number, kind = divmod(number, 3)
+    where, what = divmod(number, 2**16)
+    return Scratch(("cut", "put", "over")[kind], where, what.to_bytes(2, "big"))
+
+
+SCRATCHES = st.lists(st.integers(0, 2**34).map(_scratch), min_size=1, max_size=3)

@@ -279,6 +279,9 @@ class Outcome:
     def text(self) -> str:
         """What the admin reads, without what differs from run to run."""
         told = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:PORT", str(self.error or ""))
+        told = re.sub(
+            r"TLS failed \(.*?\)", "TLS failed (OpenSSL's reason)", told.replace("self signed", "self-signed")
+        )
         return re.sub(r"Wait (3600|3599|3598) s", "Wait 3600 s", told)
 
     def told(self) -> dict[str, str]:

@@ -23,7 +23,7 @@ from urllib.parse import quote
 import httpx
 import trustme
 
-from adapters import Pool, retrieve
+from adapters import Access, Network, Pool, retrieve
 from tests.faults.kit import KITS, Kit, Outcome, dribble, endless, listening, nap, quick, raw, reset, silence
 from tests.service import Answer, Service
 
@@ -49,6 +49,7 @@ class Place:
     base: str
     service: Service = field(default_factory=Service)
     others: list[Service] = field(default_factory=list)
+    network: Network = field(default_factory=Network)
 
 
 Places = Callable[[Kit], AbstractAsyncContextManager[Place]]
@@ -125,6 +126,34 @@ async def plain_behind_https(kit: Kit) -> AsyncIterator[Place]:
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     async with server:
         yield Place(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+
+
+def by_proxy(scheme: str, *answers: Callable[[Kit], Answer]) -> Places:
+    """A service that would answer well, behind a proxy that answers like this; its password is the key."""
+
+    @asynccontextmanager
+    async def place(kit: Kit) -> AsyncIterator[Place]:
+        async with (
+            Service([good(kit)], tls=right() if scheme == "https" else None) as service,
+            Service([make(kit) for make in answers]) as proxy,
+        ):
+            network = Network.of({"proxy_url": f"http://ada:{kit.key}@127.0.0.1:{proxy.port}"})
+            yield Place(service.base, proxy, [service], network)
+
+    return place
+
+
+def no_proxy(scheme: str) -> Places:
+    """A proxy that is not there."""
+
+    @asynccontextmanager
+    async def place(kit: Kit) -> AsyncIterator[Place]:
+        async with nobody(kit) as gone, Service([good(kit)]) as service:
+            base = service.base.replace("http:", f"{scheme}:")
+            network = Network.of({"proxy_url": gone.base.replace("//", f"//ada:{kit.key}@")})
+            yield Place(base, Service(), [service], network)
+
+    return place
 
 
 def redirecting(status: int) -> Places:
@@ -605,8 +634,18 @@ TLS = [
     Fault("https at a plain http port", plain_behind_https, AWAY, 0, says="TLS failed"),
 ]
 
-FAULTS = [*CONNECTIONS, *PATIENCE, *BODIES, *ECHOES, *STATUSES, *LIMITS, *FAILED, *TLS]
-# a proxy that answers 407 joins with the network settings
+PROXIES = [
+    Fault(f"{scheme} by a proxy {what}", place, AWAY, requests, differs, around=trusted, says=says)
+    for scheme in ("http", "https")
+    for what, place, requests, differs, says in (
+        ("that answers 407", by_proxy(scheme, page(407)), 1, {}, "proxy refused .*proxy_url"),
+        ("that answers 502", by_proxy(scheme, page(502)), *((3, ONCE) if scheme == "http" else (1, {})), ""),
+        ("that resets", by_proxy(scheme, lambda _: reset()), 3, ONCE, ""),
+        ("that is not there", no_proxy(scheme), 0, {}, "proxy_url"),
+    )
+]
+
+FAULTS = [*CONNECTIONS, *PATIENCE, *BODIES, *ECHOES, *STATUSES, *LIMITS, *FAILED, *TLS, *PROXIES]
 
 
 # ---- running
@@ -626,13 +665,14 @@ async def cell(fault: Fault, kit: Kit) -> Outcome:
     """One call of one service."""
     async with fault.place(kit) as place, Pool() as pool:
         context = kit.context(place.base, fault.timeout)
+        access = Access(pool, place.network)
         if fault.warm:
-            await retrieve(context, pool)
+            await retrieve(context, access)
             await nap(0.05)
         outcome = Outcome()
         started = time.monotonic()
         try:
-            outcome.response = await retrieve(context, pool)
+            outcome.response = await retrieve(context, access)
         except BaseException as error:  # noqa: BLE001 - what leaves is the finding
             outcome.error = error
         outcome.elapsed = time.monotonic() - started

@@ -133,15 +133,14 @@ def test_a_damaged_answer_is_entries_or_a_typed_error(case, bench):
     found, looked_up = FOUND[case.backend], look_up(case)
     settings = COMMON + OWN[case.backend]
 
-    @given(
-        st.integers(0, len(found) - 1), HARMS, HARMS, SCRATCHES, st.integers(0, len(settings) - 1), st.integers(0, 4)
-    )
-    def holds(which, harms, harms_of_the_look_up, scratches, chosen, luck):
+    @given(st.integers(0, 2**24), HARMS, HARMS if looked_up else st.just([]), st.just([]) | SCRATCHES)
+    def holds(luck, harms, harms_of_the_look_up, scratches):
+        luck, which = divmod(luck, len(found))
+        luck, chosen = divmod(luck, len(settings))
         post = harmed(found[which], harms)
-        if not luck:
-            for scratch in scratches:
-                post = scratch.do(post)
-        get = written(looked_up) if luck > 2 else harmed(looked_up, harms_of_the_look_up)
+        for scratch in scratches if luck % 4 == 0 else ():
+            post = scratch.do(post)
+        get = harmed(looked_up, harms_of_the_look_up if luck % 2 else [])
         made = settings[chosen]
         failed = None
         try:

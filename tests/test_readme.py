@@ -1,0 +1,84 @@
+"""The three READMEs say the same, and README.md leaves out no setting and no error."""
+
+import re
+from itertools import chain
+from pathlib import Path
+
+import pytest
+import yaml
+
+from adapters import errors
+
+ROOT = Path(__file__).parent.parent
+ORIGINAL = ROOT / "README.md"
+TRANSLATIONS = [ROOT / "readme" / "README_zh_Hans.md", ROOT / "readme" / "README_ja_JP.md"]
+FORMS = sorted((ROOT / "components" / "knowledge_engine").glob("*.yaml"))
+
+CODE_BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)]+)\)")
+
+ERRORS = [
+    name for name, value in vars(errors).items()
+    if isinstance(value, type) and issubclass(value, errors.BridgeError) and value is not errors.BridgeError
+]  # fmt: skip
+
+
+def prose(path: Path) -> str:
+    return CODE_BLOCK.sub("", path.read_text("utf-8"))
+
+
+def heading_levels(path: Path) -> list[int]:
+    return [len(marks) for marks in re.findall(r"^(#+) ", prose(path), re.MULTILINE)]
+
+
+def code_blocks(path: Path) -> list[str]:
+    return CODE_BLOCK.findall(path.read_text("utf-8"))
+
+
+def table_columns(path: Path) -> list[int]:
+    """The number of columns of every table row."""
+    return [row.count("|") - 1 for row in re.findall(r"^\|.*\|$", prose(path), re.MULTILINE)]
+
+
+def names(path: Path) -> set[str]:
+    return set(re.findall(r"`([^`\n]+)`", prose(path)))
+
+
+def settings(form: Path) -> set[str]:
+    spec = yaml.safe_load(form.read_text("utf-8"))["spec"]
+    return {field["name"] for field in chain(spec["creation_schema"], spec["retrieval_schema"])}
+
+
+@pytest.mark.parametrize("read", [heading_levels, code_blocks, table_columns, names])
+@pytest.mark.parametrize("translation", TRANSLATIONS, ids=lambda path: path.stem)
+def test_translations_are_in_step(translation, read):
+    assert read(ORIGINAL)
+    assert read(translation) == read(ORIGINAL)
+
+
+@pytest.mark.parametrize("translation", TRANSLATIONS, ids=lambda path: path.stem)
+def test_translations_link_to_the_same_places(translation):
+    def there(path):
+        return [link if "://" in link else (path.parent / link).resolve() for link in LINK.findall(prose(path))]
+
+    assert there(translation) == there(ORIGINAL)
+
+
+@pytest.mark.parametrize("readme", [ORIGINAL, *TRANSLATIONS], ids=lambda path: path.stem)
+def test_linked_files_exist(readme):
+    missing = [
+        link for link in LINK.findall(prose(readme))
+        if "://" not in link and not (readme.parent / link.split("#")[0]).exists()
+    ]  # fmt: skip
+    assert missing == []
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda path: path.stem)
+def test_every_setting_is_named(form):
+    assert settings(form) - names(ORIGINAL) == set()
+
+
+def test_every_error_is_named():
+    assert len(ERRORS) >= 6
+    rows = re.findall(r"^\| (\w+Error) \|", prose(ORIGINAL), re.MULTILINE)
+    assert sorted(rows) == sorted(ERRORS)
