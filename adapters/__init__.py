@@ -10,7 +10,7 @@ from langbot_plugin.api.entities.builtin.rag import RetrievalContext, RetrievalR
 from pydantic import ValidationError
 
 from adapters import results
-from adapters.base import Backend, Question
+from adapters.base import Backend
 from adapters.dify import Dify
 from adapters.errors import BridgeError, SettingsError
 from adapters.external_knowledge import ExternalKnowledge
@@ -43,12 +43,12 @@ async def retrieve(context: RetrievalContext, pool: Pool | Access) -> RetrievalR
     """
     try:
         backend = load_backend(context.creation_settings, context.retrieval_settings)
-        question = Question.of(context.query, context.filters, backend.query_limit)
+        question = backend.question(context.query, context.filters)
         if not question.text:
             return results.response([], backend.options)
         async with pool.open(backend, question) as http:
             hits = await backend.search(question, http)
-        kept = question.kept(hits, backend)
+            kept = question.kept(hits, backend)
     except BridgeError as error:
         log.warning("knowledge base %s: %s", context.knowledge_base_id, error)
         raise

@@ -277,6 +277,13 @@ class Backend(BaseModel, ABC):
             raise ValueError(f"dataset_id holds no {self.product} dataset id; {self.dataset_hint}")
         return tuple(dict.fromkeys(match[0] for match in found if match))
 
+    def question(self, query: str, filters: dict[str, Any] | None = None) -> "Question":
+        """A host's query and filters as the service takes them; SettingsError for a filter that can't be read."""
+        try:
+            return Question.of(query, filters or {}, self.query_limit)
+        except SettingsError as error:
+            raise error.at(f"{self.product} settings") from None
+
     @abstractmethod
     async def search(self, question: "Question", http: "Http") -> list[Hit]:
         """The service's passages for a question that isn't blank, in its order; raises BridgeError."""

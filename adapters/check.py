@@ -8,7 +8,6 @@ from typing import Any
 from langbot_plugin.api.entities.builtin.rag import RetrievalContext, RetrievalResponse
 
 from adapters import load_backend, retrieve
-from adapters.base import Question
 from adapters.errors import AuthError, BridgeError, SettingsError
 from adapters.transport import Access, Pool
 
@@ -39,7 +38,7 @@ async def check(
     yield Step("settings", True, f"{backend.product}, {backend.api_base_url}")
     known = False
     try:
-        async with pool.open(backend, Question.of(query, {}, backend.query_limit)) as http:
+        async with pool.open(backend, backend.question(query)) as http:
             http.fresh = True
             datasets = await backend.describe(http)
         if known := http.answered:

@@ -79,7 +79,7 @@ def _hit(record: dict[str, Any], knowledge: str) -> Hit:
         (text(document.get(name)) for name in ("chunk_id", "segment_id", "id") if text(document.get(name))), ""
     )
     return Hit(
-        id=named or hashlib.sha256(f"{knowledge}\n{title}\n{content}".encode()).hexdigest()[:32],
+        id=named or hashlib.sha256(f"{knowledge}\n{title}\n{content}".encode("utf-8", "replace")).hexdigest()[:32],
         text=content,
         score=number(record.get("score")),
         metadata=filled(

@@ -2,7 +2,6 @@
 
 import math
 import re
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from adapters.base import Backend, Failure, Hit, Options, Question, side_by_side
@@ -190,7 +189,8 @@ def _measure(hits: list[Hit], *, reranked: bool) -> None:
 
 def _nearest(values: list[float | None]) -> list[float | None]:
     """For each place the last value at or before it that is there."""
-    return list(accumulate(values, lambda last, value: last if value is None else value))
+    last: float | None = None
+    return [last := last if value is None else value for value in values]
 
 
 def _logistic(value: float) -> float:

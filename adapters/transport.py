@@ -542,7 +542,9 @@ def _by_exception(error: Exception, *, proxied: bool) -> BridgeError:
     """Why there was no whole answer."""
     if isinstance(error, httpx.ProxyError):
         status = re.match(r"\d{3}", str(error))
-        return UnavailableError(f"the proxy refused ({status[0] if status else 'no status'})", _PROXY)
+        passing = status is not None and status[0] in ("502", "503", "504")
+        refused = f"the proxy refused ({status[0] if status else 'no status'})"
+        return UnavailableError(refused, _PROXY, retry=Retry(unsent=True) if passing else None)
     cause = _cause(error, ssl.SSLError)
     if isinstance(cause, ssl.SSLCertVerificationError):
         return UnavailableError(

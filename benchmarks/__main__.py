@@ -130,18 +130,22 @@ def _ask(pipe: Connection) -> int:
     return int(pipe.recv())
 
 
+def _open_files() -> int:
+    """How many files and sockets this process has open (Linux)."""
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
 async def growth(bench: Bench, calls: int) -> str:
-    """Memory and open files before and after so many calls (Linux)."""
-    descriptors = Path("/proc/self/fd")
+    """Memory and open files before and after so many calls."""
     async with Pool() as pool, httpx.AsyncClient(trust_env=False) as pooled:
         ours = (await contenders(bench, pool, pooled))["ours"]
         for _ in range(max(calls // 10, 50)):
             await ours()
-        before, files = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, len(list(descriptors.iterdir()))
+        before, files = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, _open_files()
         for _ in range(calls):
             await ours()
         grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-        return f"{calls} calls: peak memory +{grown} KB, open files +{len(list(descriptors.iterdir())) - files}"
+        return f"{calls} calls: peak memory +{grown} KB, open files +{_open_files() - files}"
 
 
 async def main() -> None:
