@@ -23,40 +23,21 @@ DATASET_KEPT = 60.0
 """Seconds that a dataset's own settings may be old."""
 VECTOR_WEIGHT = 0.7
 """Dify's own share of meaning in a weighted hybrid search."""
+_KEY = "Use a key of Knowledge > Service API (dataset-...), not one of an app"
 _MODELS = "Check the dataset's embedding and rerank models and the vector store in Dify"
-_REPORT = "Please report this with Dify's version"
+_OURS = r"400 bad_request|400 \w* ?(\d+ validation error|Query |Input payload)"
 _INSIDE = "the search failed inside Dify"
 _FAILURES = (
-    Failure(
-        "401",
-        AuthError,
-        "the API key was refused",
-        "Use a key of Knowledge > Service API (dataset-...), not one of an app",
-    ),
+    Failure("401", AuthError, "the API key was refused", _KEY),
     Failure("403.*rate limit", RateLimitedError, "the workspace's rate limit is reached", "Wait at least 60 s"),
     Failure("403.*not enabled", AuthError, "API access is off", "Switch on Service API access of this dataset in Dify"),
     Failure("403", AuthError, "the key may not read this dataset", "Use a key of the dataset's own workspace"),
-    Failure(
-        "404 page .",
-        NotFoundError,
-        "no dataset or API at this address",
-        "Check dataset_id and api_base_url (ends in /v1)",
-    ),
+    Failure("404 page .", NotFoundError, "no dataset or API here", "Check dataset_id and api_base_url (ends in /v1)"),
     Failure("404 page", NotFoundError, "that is not Dify's API", "Set api_base_url to the API's address (ends in /v1)"),
+    Failure("404", NotFoundError, "the dataset was not found", "Check dataset_id, and whose key api_key is"),
+    Failure(_OURS, ResponseError, "the request was not accepted", "Please report this with Dify's version"),
     Failure(
-        "404", NotFoundError, "the dataset was not found", "Check dataset_id, and that api_key is of its workspace"
-    ),
-    Failure(
-        r"400 bad_request|400 \w* ?(\d+ validation error|Query |Input payload)",
-        ResponseError,
-        "the request was not accepted",
-        _REPORT,
-    ),
-    Failure(
-        "400.*relation .* does not exist",
-        ResponseError,
-        "the dataset has no vectors (economy or empty)",
-        "Set search_mode to auto or keyword, or add documents",
+        "400.*relation .* not exist", ResponseError, "an economy or empty dataset", "Set search_mode to auto or keyword"
     ),
     Failure("400 (dataset_not_init|provider_|model_currently)", UnavailableError, _INSIDE, _MODELS),
     Failure("400", UnavailableError, _INSIDE, _MODELS, Retry(tries=2)),
@@ -91,6 +72,9 @@ class Dify(Backend):
 
     backend: Literal["dify"] = "dify"
     options: DifyOptions = DifyOptions()
+
+    def _address(self) -> str:
+        return super()._address().replace("://cloud.dify.ai", "://api.dify.ai")  # the page's address, and its API's
 
     async def search(self, question: Question, http: Http) -> list[Hit]:
         async def one(dataset: str) -> list[Hit]:

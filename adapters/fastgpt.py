@@ -12,57 +12,25 @@ from adapters.transport import Http
 if TYPE_CHECKING:
     from adapters.transport import Reply
 
+_KEY = r"\d+ (unAuthApiKey|unAuthorization|openapi)"
+_LIMIT = r"(?!429)\d+ (tooManyRequest|\S+ 429)"
+_ADDRESS = "Set api_base_url to FastGPT's address, like http://host:3000"
+_MODELS = "Check the dataset's embedding and rerank models in FastGPT"
+_REQUEST = "Check dataset_id (24 hex digits) and FastGPT's version"
 _FAILURES = (
-    Failure(
-        r"\d+ (unAuthApiKey|unAuthorization|openapi)",
-        AuthError,
-        "the API key was refused",
-        "Use an API key of FastGPT (account or app)",
-    ),
-    Failure(
-        r"\d+ unAuthDataset",
-        AuthError,
-        "the key's owner may not read this dataset",
-        "Use a key of a member who may read it",
-    ),
+    Failure(_KEY, AuthError, "the API key was refused", "Use an API key of FastGPT (account or app)"),
+    Failure(r"\d+ unAuthDataset", AuthError, "the key's owner may not read this dataset", "Use a key of one who may"),
     Failure(r"\d+ unExistDataset|.*Cast to ObjectId", NotFoundError, "the dataset was not found", "Check dataset_id"),
     Failure(
-        r"\d+ \S+ \d+ Rate limit exceeded",
-        RateLimitedError,
-        "the team's rate limit is reached",
-        "Wait 60 s, or ask less often",
+        r"\d+ \S+ \d+ Rate limit", RateLimitedError, "the team's rate limit is reached", "Wait 60 s, or ask less often"
     ),
-    Failure(
-        r"(?!429)\d+ (tooManyRequest|\S+ 429)",
-        RateLimitedError,
-        "too many requests",
-        "Wait a second, or ask less often",
-        Retry(1.0, unsent=True),
-    ),
+    Failure(_LIMIT, RateLimitedError, "too many requests", "Wait a second, or ask less often", Retry(1.0, unsent=True)),
     Failure(r"\d+ aiPointsNotEnough", UnavailableError, "the team's AI points are used up", "Buy points in FastGPT"),
-    Failure(
-        r"400|\d+ missingParams",
-        ResponseError,
-        "the request was not accepted",
-        "Check dataset_id (24 hex digits) and FastGPT's version",
-    ),
-    Failure(
-        r"404",
-        NotFoundError,
-        "no FastGPT API at this address",
-        "Set api_base_url to FastGPT's address, like http://host:3000",
-    ),
-    Failure(
-        r"500 \S+ \d",
-        UnavailableError,
-        "the search failed inside FastGPT",
-        "Check the dataset's embedding and rerank models in FastGPT",
-        Retry(tries=2),
-    ),
+    Failure(r"400|\d+ missingParams", ResponseError, "the request was not accepted", _REQUEST),
+    Failure("404", NotFoundError, "no FastGPT API here", _ADDRESS),
+    Failure(r"500 \S+ \d", UnavailableError, "the search failed inside FastGPT", _MODELS, Retry(tries=2)),
     Failure(r"200 \S+ \d", ResponseError, "the search was refused", "Check the settings and FastGPT's version"),
 )
-
-
 _IMAGE = re.compile(r"(!\[[^\]]*\]\()(?=/(?!/))")
 """A picture with a link that only its own server can follow."""
 

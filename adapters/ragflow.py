@@ -14,48 +14,28 @@ if TYPE_CHECKING:
 _KEY = "Use an API key of the RAGFlow user who owns the datasets"
 _OWNER = "Check dataset_id, and that api_key belongs to its owner or team"
 _MODELS = "Check the embedding, rerank and chat models in RAGFlow, and rerank_model here"
-_WORDS = {**DIFY_WORDS, "ne": ("≠", "≠")}
+_REPORT = "Please report this with RAGFlow's version"
+_UNKNOWN = "200 10[12] .*own the d|200 10[128] .*(lacks permission|UUID)"
+_NO_MODEL = r"200 100 (LookupError|Exception\('No default|.*not authorized)"
+_OURS = "200 10[12]|200 100 (<|ValueError|TypeError|KeyError|AttributeError)"
 _NOTHING_INDEXED = "No chunk found"
 _FAILURES = (
     Failure("401 401 <", AuthError, "the API key was refused", _KEY, Retry(tries=2)),  # or its database is away
     Failure("401 109|200 109|403 ", AuthError, "the API key was refused", _KEY),
     Failure("200 0 false", AuthError, "the API key was not accepted", _KEY),
     Failure("401 401 Unauthorized$", UnavailableError, "a model provider refused RAGFlow's own key", _MODELS),
+    Failure(_UNKNOWN, NotFoundError, "no such dataset or document", _OWNER),
     Failure(
-        "200 10[12] .*own the d|200 10[128] .*(lacks permission|UUID)",
-        NotFoundError,
-        "no such dataset or document",
-        _OWNER,
+        "200 102 .*embedding model", SettingsError, "dataset_id mixes embedding models", "Make a knowledge base each"
     ),
+    Failure(_NO_MODEL, SettingsError, "a model is missing", _MODELS),
+    Failure(_OURS, ResponseError, "the request failed", _REPORT),
+    Failure("200 1", UnavailableError, "the search failed inside RAGFlow", "Read RAGFlow's own log", Retry(tries=2)),
     Failure(
-        "200 102 .*embedding model",
-        SettingsError,
-        "dataset_id mixes embedding models",
-        "Make one knowledge base for each",
-    ),
-    Failure(
-        r"200 100 (LookupError|Exception\('No default|.*not authorized)", SettingsError, "a model is missing", _MODELS
-    ),
-    Failure(
-        "200 10[12]|200 100 (<|ValueError|TypeError|KeyError|AttributeError)",
-        ResponseError,
-        "the request failed",
-        "Please report this with RAGFlow's version",
-    ),
-    Failure(
-        "200 1",
-        UnavailableError,
-        "the search failed inside RAGFlow",
-        "Read RAGFlow's own log",
-        Retry(tries=2),
-    ),
-    Failure(
-        "404",
-        NotFoundError,
-        "no RAGFlow API at this address",
-        "Set api_base_url to RAGFlow's address, like http://host:9380",
+        "404", NotFoundError, "no RAGFlow API here", "Set api_base_url to RAGFlow's address, like http://host:9380"
     ),
 )
+_WORDS = {**DIFY_WORDS, "ne": ("≠", "≠")}
 
 
 class RAGFlowOptions(Options):

@@ -110,7 +110,9 @@ async def compare(bench: Bench, at_once: int, rounds: int, calls: int, pipe: Con
             order = list(calling)
             for name in order[turn % 3 :] + order[: turn % 3]:
                 before = _ask(pipe)
-                size = max(at_once, calls // 4) if name == "fresh" else calls
+                if name == "fresh" and at_once > 1 and turn > 1:
+                    continue  # two rounds of it take longer than all the rest
+                size = max(at_once, 5) if name == "fresh" else calls
                 figures[name].append(await measured(calling[name], at_once, size))
                 opened += _ask(pipe) - before if name == "ours" else 0
     wall = {name: statistics.median(w for w, _ in found) for name, found in figures.items()}
@@ -154,7 +156,7 @@ async def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a few calls each")
     parser.add_argument("--backend", choices=list(BACKENDS), help="one service only")
     given = parser.parse_args()
-    rounds, calls = (2, 10) if given.quick else (9, 100)
+    rounds, calls = (2, 10) if given.quick else (9, 60)
     spawn = multiprocessing.get_context("spawn")
     pipe, other = spawn.Pipe()
     service = spawn.Process(target=serve, args=(other,), daemon=True)

@@ -9,6 +9,7 @@ import argparse
 import asyncio
 import contextlib
 import json
+import signal
 import sys
 import tempfile
 import threading
@@ -34,6 +35,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--serve", action="store_true", help="stay up until Ctrl-C")
     parser.add_argument("--langbot", action="store_true", help="start LangBot with everything set up, until Ctrl-C")
     given = parser.parse_args(arguments)
+    for number in (signal.SIGINT, signal.SIGTERM) if given.serve or given.langbot else ():
+        signal.signal(number, signal.default_int_handler)  # ends what was started, also in the background
     with contextlib.suppress(KeyboardInterrupt):
         return _langbot() if given.langbot else asyncio.run(_run(given))
     return 0

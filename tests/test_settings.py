@@ -25,6 +25,7 @@ def load(retrieval=None, **creation):
         ("http://h.test/console/api", "http://h.test"),
         ("http://h.test/api", "http://h.test"),
         ("http://proxy.test/dify/v1", "http://proxy.test/dify"),
+        (f"https://cloud.dify.ai/datasets/{ID}/documents", "https://api.dify.ai"),
         ('"http://h.test:8080/v1"', "http://h.test:8080"),
         ("h.test", "https://h.test"),
         ("h.test:443/v1", "https://h.test:443"),

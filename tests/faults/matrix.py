@@ -639,7 +639,7 @@ PROXIES = [
     for scheme in ("http", "https")
     for what, place, requests, differs, says in (
         ("that answers 407", by_proxy(scheme, page(407)), 1, {}, "proxy refused .*proxy_url"),
-        ("that answers 502", by_proxy(scheme, page(502)), *((3, ONCE) if scheme == "http" else (1, {})), ""),
+        ("that answers 502", by_proxy(scheme, page(502)), 3, ONCE if scheme == "http" else {}, ""),
         ("that resets", by_proxy(scheme, lambda _: reset()), 3, ONCE, ""),
         ("that is not there", no_proxy(scheme), 0, {}, "proxy_url"),
     )
