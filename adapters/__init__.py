@@ -58,7 +58,7 @@ async def retrieve(context: RetrievalContext, pool: Pool | Access) -> RetrievalR
         http.note(f"{len(hits) - len(kept)} passages that {backend.product} returned did not match the filters")
     for note in http.notes:
         log.info("knowledge base %s: %s: %s", context.knowledge_base_id, http.where, note)
-    response = results.response(kept, backend.options, http.notes)
+    response = results.response(kept, backend.options, http.notes, http.unread)
     response.metadata |= {"service": http.where, "tries": http.tries}
     return response
 

@@ -19,6 +19,7 @@ from adapters.reading import finite, mapping
 if TYPE_CHECKING:
     from adapters.transport import Http, Reply
 
+SPARE = 10
 SearchMode = Literal["auto", "semantic", "full_text", "hybrid", "keyword"]
 
 
@@ -283,6 +284,11 @@ class Backend(BaseModel, ABC):
             return Question.of(query, filters or {}, self.query_limit)
         except SettingsError as error:
             raise error.at(f"{self.product} settings") from None
+
+    def enough(self, question: "Question") -> int | None:
+        """How many passages of one list need to be read, a few to spare for doubles; None where some may be dropped."""
+        dropping = question.where.conditions or self.options.score_threshold
+        return None if dropping else self.options.top_k + SPARE
 
     @abstractmethod
     async def search(self, question: "Question", http: "Http") -> list[Hit]:

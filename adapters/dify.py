@@ -82,7 +82,7 @@ class Dify(Backend):
             answer = await http.post(
                 f"/v1/datasets/{dataset}/retrieve", {"query": question.text, "retrieval_model": model}
             )
-            return _hits(answer, model, dataset, http)
+            return _hits(answer, model, dataset, http, self.enough(question))
 
         return await side_by_side(self.dataset_id, one)
 
@@ -200,11 +200,11 @@ def _weighted(weights: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _hits(answer: Any, model: dict[str, Any], dataset: str, http: Http) -> list[Hit]:
+def _hits(answer: Any, model: dict[str, Any], dataset: str, http: Http, enough: int | None) -> list[Hit]:
     if not isinstance(mapping(answer).get("records"), list):
         raise ResponseError(f"the answer has no records ({http.seen(answer)})", "Check Dify's version")
     measure = _measure(model)
-    hits = read_each(answer["records"], lambda record: _hit(record, measure, dataset), http)
+    hits = read_each(answer["records"], lambda record: _hit(record, measure, dataset), http, enough)
     if not measure or (measure == "text_rank" and not any(hit.score for hit in hits)):
         for hit in hits:
             hit.score = None  # keyword search, and vector stores that pass no rank on

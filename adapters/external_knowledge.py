@@ -45,7 +45,7 @@ class ExternalKnowledge(Backend):
             answer = await http.post("/retrieval", self._payload(question, knowledge))
             if not isinstance(mapping(answer).get("records"), list):
                 raise ResponseError(f"the answer has no records ({http.seen(answer)})", "Check api_base_url")
-            return read_each(answer["records"], lambda record: _hit(record, knowledge), http)
+            return read_each(answer["records"], lambda record: _hit(record, knowledge), http, self.enough(question))
 
         return await side_by_side(self.dataset_id, one)
 

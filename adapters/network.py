@@ -1,6 +1,7 @@
 """How this plugin reaches the network: settings of the plugin itself, editable at any time, read at every call."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
 
@@ -29,11 +30,18 @@ class Network(BaseModel):
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> Self:
         """Read the plugin's configuration; SettingsError names the setting that can't be used."""
+        if not config:
+            return cls._usual()
         given = {name: value for name, value in config.items() if value is not None and value != ""}
         try:
             return cls.model_validate(given)
         except ValidationError as error:
             raise SettingsError(problems_of(error), _WHERE).at("Plugin configuration") from None
+
+    @classmethod
+    @cache
+    def _usual(cls) -> Self:
+        return cls()
 
     @field_validator("proxy_url")
     @classmethod

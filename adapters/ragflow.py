@@ -1,8 +1,9 @@
 """RAGFlow: POST /api/v1/retrieval, GET /api/v1/datasets. Run against v0.24.0 and v0.27.0; read from v0.13 on."""
 
+import math
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from adapters.base import Backend, Failure, Hit, Options, Question, by_score
+from adapters.base import Backend, Failure, Hit, Options, Question
 from adapters.errors import AuthError, NotFoundError, ResponseError, Retry, SettingsError, UnavailableError
 from adapters.filters import DIFY_WORDS, Filter
 from adapters.reading import filled, link_in, mapping, number, read_each, text
@@ -63,10 +64,12 @@ class RAGFlow(Backend):
         if _NOTHING_INDEXED in self.words(answer):
             http.note("RAGFlow has nothing indexed for this user yet; parse the documents there")
             return []
-        hits = self._hits(mapping(answer).get("data"), http)
-        if self.options.use_knowledge_graph:
-            return hits  # the graph's entry stands first whatever its score
-        return by_score(hits)
+        chunks = mapping(mapping(answer).get("data")).get("chunks")
+        if not isinstance(chunks, list):
+            raise ResponseError(f"the answer has no chunks ({http.seen(answer)})", "Check RAGFlow's version")
+        if not self.options.use_knowledge_graph:  # its entry stands first whatever its score
+            chunks = sorted(chunks, key=_worst_last)
+        return read_each(chunks, self._hit, http, self.enough(question))
 
     async def describe(self, http: Http) -> list[str]:
         answers = [await http.get("/api/v1/datasets", {"id": dataset}) for dataset in self.dataset_id]
@@ -110,11 +113,6 @@ class RAGFlow(Backend):
             ),
         }
 
-    def _hits(self, data: Any, http: Http) -> list[Hit]:
-        if not isinstance(mapping(data).get("chunks"), list):
-            raise ResponseError(f"the answer has no chunks ({http.seen(data)})", "Check RAGFlow's version")
-        return read_each(data["chunks"], self._hit, http)
-
     def _hit(self, chunk: dict[str, Any]) -> Hit:
         image = text(chunk.get("image_id")) or text(chunk.get("img_id"))
         document = mapping(chunk.get("document_metadata"))
@@ -137,6 +135,11 @@ class RAGFlow(Backend):
                 **{name: chunk.get(name) for name in _KEPT},
             ),
         )
+
+
+def _worst_last(chunk: Any) -> float:
+    score = number(mapping(chunk).get("similarity"))
+    return math.inf if score is None else -score
 
 
 _KEPT = (

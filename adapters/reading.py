@@ -70,36 +70,54 @@ def filled(**values: Any) -> dict[str, Any]:
 def strict(value: Any, depth: int = DEPTH_LIMIT) -> Any:
     """What strict JSON and UTF-8 can carry of a value: no NaN, no infinity, no lone surrogate, no bottomless nesting."""
     if isinstance(value, str):
-        if value.isascii():
-            return value
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        return value
+        return value if value.isascii() else _unicode(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    if not depth and isinstance(value, dict | list):
-        return None
-    if isinstance(value, dict):
-        return {strict(name): strict(item, depth - 1) for name, item in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, dict) and depth:
+        return {strict(k): v if v is None or type(v) is int else strict(v, depth - 1) for k, v in value.items()}
+    if isinstance(value, list) and depth:
         return [strict(item, depth - 1) for item in value]
+    return None if isinstance(value, dict | list) else value
+
+
+def strict_metadata(values: dict[str, Any]) -> dict[str, Any]:
+    """`strict` for names of our own: most values are plain texts and numbers, which are let through at once."""
+    return {
+        name: value if type(value) is int or (type(value) is str and value.isascii()) else strict(value)
+        for name, value in values.items()
+    }
+
+
+def _unicode(value: str) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return value
 
 
-def read_each(items: Any, read: Callable[[dict[str, Any]], "Hit"], http: "Http") -> list["Hit"]:
+def read_each(
+    items: Any, read: Callable[[dict[str, Any]], "Hit"], http: "Http", enough: int | None = None
+) -> list["Hit"]:
     """Read a list of records one by one; what is no object or has no passage is left out and counted in a note.
 
-    ResponseError where `items` is no list.
+    After `enough` passages the rest is only counted. ResponseError where `items` is no list, or no record is an object.
     """
-    if not isinstance(items, list):
+    if not isinstance(items, list) or (items and not any(isinstance(item, dict) for item in items)):
         raise ResponseError("the answer holds no list of passages", "Check that api_base_url belongs to this service")
-    hits = [read(item) for item in items if isinstance(item, dict)]
-    good = [hit for hit in hits if hit.text.strip()]
-    if odd := len(items) - len(good):
+    hits: list[Hit] = []
+    looked = 0
+    for item in items:
+        looked += 1
+        hit = read(item) if isinstance(item, dict) else None
+        if hit and hit.text.strip():
+            hits.append(hit)
+            if len(hits) == enough:
+                break
+    if odd := looked - len(hits):
         http.note(f"{odd} of {len(items)} records had no passage and were left out")
-    return good
+    http.unread += len(items) - looked
+    return hits
 
 
 def problems_of(error: ValidationError) -> str:

@@ -9,14 +9,15 @@ from langbot_plugin.api.entities.builtin.provider.message import ContentElement
 from langbot_plugin.api.entities.builtin.rag import RetrievalResponse, RetrievalResultEntry
 
 from adapters.base import Hit, Options
-from adapters.reading import strict
+from adapters.reading import strict, strict_metadata
 
 
-def response(hits: list[Hit], options: Options, notes: Iterable[str] = ()) -> RetrievalResponse:
+def response(hits: list[Hit], options: Options, notes: Iterable[str] = (), unread: int = 0) -> RetrievalResponse:
     """At most `top_k` entries in the order of `hits`, each with a unique id and a text.
 
     `score` is finite and in 0..1, or None without a measure; `distance` is 1 - score, 1.0 without a score. A score
-    that had to be clamped stays in the metadata as `raw_score`. Unscored hits pass only without a threshold.
+    that had to be clamped stays in the metadata as `raw_score`. Unscored hits pass only without a threshold. `unread`
+    passages more were found.
     """
     entries: dict[str, RetrievalResultEntry] = {}
     texts: dict[str, str] = {}
@@ -36,7 +37,7 @@ def response(hits: list[Hit], options: Options, notes: Iterable[str] = ()) -> Re
             entries[ident] = _entry(ident, hit, score, options)
     told = list(notes)
     return RetrievalResponse(
-        results=list(entries.values()), total_found=found, metadata={"notes": told} if told else {}
+        results=list(entries.values()), total_found=found + unread, metadata={"notes": told} if told else {}
     )
 
 
@@ -60,7 +61,7 @@ def _entry(ident: str, hit: Hit, score: float | None, options: Options) -> Retri
     return RetrievalResultEntry(
         id=ident,
         content=[ContentElement.from_text(strict(_cited(hit) if options.cite_source else hit.text))],
-        metadata=strict(hit.metadata),
+        metadata=strict_metadata(hit.metadata),
         distance=1.0 if score is None else 1.0 - score,
         score=score,
     )

@@ -43,6 +43,8 @@ TRIES = 3
 _PROXY = "Check proxy_url in the plugin's configuration"
 HEADERS = {"Accept": "application/json", "Accept-Encoding": "gzip", "User-Agent": "KnowledgeBridge/0.1"}
 
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
 Json = Any
 KeptName = tuple[str, bytes, str, str]
 E = TypeVar("E", bound=BaseException)
@@ -264,6 +266,8 @@ class Http:
     version: str = ""
     notes: list[str] = field(default_factory=list)
     last: BridgeError | None = None
+    unread: int = 0
+    """Records that the service found and that nobody needed to read."""
     fresh: bool = False
     """Whether answers that were kept don't count."""
 
@@ -357,7 +361,7 @@ class Http:
         content = None
         if method == "POST":
             headers["Content-Type"] = "application/json"
-            content = json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+            content = _encode(payload).encode("utf-8", "replace")
         connect = min(CONNECT_LIMIT, self.backend.options.timeout)
         try:
             return httpx.Request(

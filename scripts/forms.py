@@ -49,8 +49,14 @@ def _of_a_connection(schema: str, schemas: dict[str, list[Field]], own: dict[str
 
 
 def _union(schemas: dict[str, list[Field]], own: dict[str, Field]) -> list[Field]:
-    """All fields in the order of the first form that has them."""
-    names = dict.fromkeys(field["name"] for schema in schemas.values() for field in schema)
+    """All fields once, each behind the one that it follows in the first form that has it."""
+    names: list[str] = []
+    for schema in schemas.values():
+        place = 0
+        for field in schema:
+            if field["name"] not in names:
+                names.insert(place, field["name"])
+            place = names.index(field["name"]) + 1
     return [_field(name, schemas, own.get(name)) for name in names]
 
 

@@ -88,6 +88,24 @@ def test_a_field_that_not_all_services_have_is_hidden_and_free():
     assert forms._union({"a": [both], "b": [both, one]}, {}) == [both, {**one, "required": False, "show_if": shown}]
 
 
+def test_a_field_stands_where_its_own_form_has_it():
+    def form_of(*names):
+        return [
+            {"name": name, "type": "string", "default": "", "label": {}, "description": {}, "required": False}
+            for name in names
+        ]
+
+    schemas = {"a": form_of("key", "timeout"), "b": form_of("route", "key", "flow", "step", "timeout")}
+    assert [field["name"] for field in forms._union(schemas, {})] == ["route", "key", "flow", "step", "timeout"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_form_says_once_that_the_connection_is_fixed(name):
+    """LangBot never changes these settings after creation; in the form of all a connection may be changed."""
+    told = [field["name"] for field in fields(name) if "after creation" in field["description"]["en_US"]]
+    assert told == ["dataset_id"]
+
+
 def test_words_that_differ_have_to_be_settled():
     field = {"name": "x", "type": "string", "label": {}, "description": {}, "required": False}
     schemas = {"a": [{**field, "default": "1"}], "b": [{**field, "default": "2"}]}
