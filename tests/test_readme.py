@@ -59,9 +59,18 @@ def test_translations_are_in_step(translation, read):
 @pytest.mark.parametrize("translation", TRANSLATIONS, ids=lambda path: path.stem)
 def test_translations_link_to_the_same_places(translation):
     def there(path):
-        return [link if "://" in link else (path.parent / link).resolve() for link in LINK.findall(prose(path))]
+        links = [link for link in LINK.findall(prose(path)) if not link.startswith("#")]
+        return [link if "://" in link else (path.parent / link).resolve() for link in links]
 
     assert there(translation) == there(ORIGINAL)
+
+
+@pytest.mark.parametrize("readme", [ORIGINAL, *TRANSLATIONS], ids=lambda path: path.stem)
+def test_links_to_headings_have_one(readme):
+    anchors = {heading.lower().replace(" ", "-") for heading in re.findall(r"^#+ (.+)$", prose(readme), re.MULTILINE)}
+    found = [link.removeprefix("#") for link in LINK.findall(prose(readme)) if link.startswith("#")]
+    assert found
+    assert set(found) <= anchors
 
 
 @pytest.mark.parametrize("readme", [ORIGINAL, *TRANSLATIONS], ids=lambda path: path.stem)

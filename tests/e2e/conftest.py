@@ -6,6 +6,7 @@ import pytest
 from sandbox.langbot import installed
 from sandbox.server import running
 from scripts.package import build
+from tests.e2e.page import chromium
 
 
 @pytest.fixture(scope="session")
@@ -20,6 +21,13 @@ def langbot(tmp_path_factory):
     folder = tmp_path_factory.mktemp("langbot")
     with installed(folder, build(folder / "dist")) as langbot:
         yield langbot
+
+
+@pytest.fixture(scope="package")
+def browser():
+    """One browser for all tests here; it ends before others run, whose event loops it would be in the way of."""
+    with chromium() as browser:
+        yield browser
 
 
 @pytest.fixture(scope="session")

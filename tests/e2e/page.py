@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sandbox.langbot import PASSWORD, USER, LangBot
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import Browser, Locator, Page
 
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 FLAGS = [
@@ -28,26 +28,33 @@ ASSISTANT = '[class*="_dock_"], [class*="_panel_"] { display: none !important; }
 
 
 @contextlib.contextmanager
-def opened(langbot: LangBot, language: str = "en-US", width: int = 1280, height: int = 1700) -> Iterator["Page"]:
-    """A logged-in page without guided tours, in a browser of its own."""
+def chromium() -> Iterator["Browser"]:
+    """A browser that reaches nothing but this machine."""
     from playwright.sync_api import sync_playwright  # noqa: PLC0415  # group host, which only a run of these tests needs
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         try:
-            page = browser.new_page(locale=language, viewport={"width": width, "height": height})
-            page.set_default_timeout(20_000)
-            token = langbot.call("POST", "/api/v1/user/auth", {"user": USER, "password": PASSWORD})["token"]
-            told = {
-                "token": token,
-                "userEmail": USER,
-                "langbot_language": language,
-                **dict.fromkeys(TOURS, "completed"),
-            }
-            page.add_init_script(f"Object.entries({json.dumps(told)}).forEach(([k, v]) => localStorage.setItem(k, v))")
-            yield page
+            yield browser
         finally:
             browser.close()
+
+
+@contextlib.contextmanager
+def opened(
+    browser: "Browser", langbot: LangBot, language: str = "en-US", width: int = 1280, height: int = 1700
+) -> Iterator["Page"]:
+    """A logged-in page without guided tours, with storage of its own."""
+    context = browser.new_context(locale=language, viewport={"width": width, "height": height})
+    try:
+        page = context.new_page()
+        page.set_default_timeout(20_000)
+        token = langbot.call("POST", "/api/v1/user/auth", {"user": USER, "password": PASSWORD})["token"]
+        told = {"token": token, "userEmail": USER, "langbot_language": language, **dict.fromkeys(TOURS, "completed")}
+        page.add_init_script(f"Object.entries({json.dumps(told)}).forEach(([k, v]) => localStorage.setItem(k, v))")
+        yield page
+    finally:
+        context.close()
 
 
 def shoot(page: "Page", folder: Path, name: str) -> None:
@@ -67,9 +74,32 @@ def start_knowledge_base(page: "Page", langbot: LangBot, engine: str, name: str)
     page.wait_for_url("**/home/knowledge?id=*-*")
 
 
+def open_knowledge_base(page: "Page", langbot: LangBot, plugin: str, name: str) -> None:
+    """The page's second step for a knowledge base that has only a name and an engine."""
+    base = langbot.draft(plugin, name)
+    page.goto(f"{langbot.base}/home/knowledge?id={base}", wait_until="domcontentloaded")
+
+
+def below(page: "Page", label: str, what: str) -> "Locator":
+    """The first element of a kind below a label."""
+    named = f'normalize-space(translate(., "*", "")) = "{label}"'
+    return page.locator(f"xpath=//label[{named}]/following::{what}[1]").first
+
+
 def fill(page: "Page", label: str, value: str) -> None:
     """Type into the field below a label."""
-    page.locator(f'xpath=//label[starts-with(normalize-space(.), "{label}")]/following::input[1]').first.fill(value)
+    below(page, label, "input").fill(value)
+
+
+def choose(page: "Page", label: str, option: str) -> None:
+    """Choose in the select below a label."""
+    below(page, label, '*[@role="combobox"]').click()
+    page.get_by_role("option", name=option, exact=True).click()
+
+
+def labels(page: "Page") -> list[str]:
+    """The labels of the form as they stand, without their stars."""
+    return [" ".join(text.replace("*", " ").split()) for text in page.locator("form label").all_inner_texts()]
 
 
 def save(page: "Page") -> None:

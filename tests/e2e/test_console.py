@@ -28,8 +28,8 @@ def fill(frame, settings):
             box.select_option(value) if name == "route" else box.fill(str(value))
 
 
-def test_a_service_is_swapped_without_touching_the_knowledge_base(langbot, sandbox, shots):  # noqa: PLR0915
-    with opened(langbot, height=1000) as page:
+def test_a_service_is_swapped_without_touching_the_knowledge_base(browser, langbot, sandbox, shots):  # noqa: PLR0915
+    with opened(browser, langbot, height=1000) as page:
         frame = console(page, langbot, "Connections")
         expect(frame.get_by_text("No connections yet")).to_be_visible()
         shoot(page, shots, "console-empty")
@@ -72,7 +72,7 @@ def test_a_service_is_swapped_without_touching_the_knowledge_base(langbot, sandb
 
     langbot.stop()
     langbot.start()
-    with opened(langbot, height=1000) as page:
+    with opened(browser, langbot, height=1000) as page:
         frame = console(page, langbot, "Connections")
         frame.get_by_role("button", name="Edit").click()
         frame.locator("#field-api_key").fill(sandbox["fastgpt"]["api_key"])
@@ -87,8 +87,8 @@ def test_a_service_is_swapped_without_touching_the_knowledge_base(langbot, sandb
 
 
 @pytest.mark.parametrize("language", ["zh-Hans", "ja-JP"])
-def test_it_speaks_the_users_language_on_a_phone_and_in_the_dark(language, langbot, shots):
-    with opened(langbot, language, width=390, height=844) as page:
+def test_it_speaks_the_users_language_on_a_phone_and_in_the_dark(language, browser, langbot, shots):
+    with opened(browser, langbot, language, width=390, height=844) as page:
         page.add_init_script("localStorage.setItem('langbot-theme', 'dark'); localStorage.setItem('theme', 'dark')")
         page.emulate_media(color_scheme="dark")
         frame = console(page, langbot)
@@ -99,8 +99,8 @@ def test_it_speaks_the_users_language_on_a_phone_and_in_the_dark(language, langb
         assert not wide
 
 
-def test_it_works_by_keyboard(langbot, shots):
-    with opened(langbot) as page:
+def test_it_works_by_keyboard(browser, langbot):
+    with opened(browser, langbot) as page:
         frame = console(page, langbot)
         frame.get_by_role("tab", name="Connections").focus()
         page.keyboard.press("Enter")
@@ -109,7 +109,7 @@ def test_it_works_by_keyboard(langbot, shots):
         expect(frame.get_by_label("Name", exact=True)).to_be_focused()
 
 
-def test_the_package_of_one_service_says_that_connections_are_elsewhere(langbot):
-    with opened(langbot) as page:
+def test_the_package_of_one_service_says_that_connections_are_elsewhere(browser, langbot):
+    with opened(browser, langbot) as page:
         frame = console(page, langbot, "Connections", "knowledge-bridge/DifyBridge")
         expect(frame.get_by_text("This package has one fixed service.")).to_be_visible()
