@@ -103,7 +103,7 @@ def test_a_field_stands_where_its_own_form_has_it():
 def test_the_form_says_once_that_the_connection_is_fixed(name):
     """LangBot never changes these settings after creation; in the form of all a connection may be changed."""
     told = [field["name"] for field in fields(name) if "after creation" in field["description"]["en_US"]]
-    assert told == ["dataset_id"]
+    assert told == ["check_on_save"]
 
 
 def test_words_that_differ_have_to_be_settled():
