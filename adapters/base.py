@@ -2,7 +2,6 @@
 
 import asyncio
 import ipaddress
-import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -14,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, m
 
 from adapters.errors import BridgeError, Retry, SettingsError
 from adapters.filters import Filter, lookup
-from adapters.reading import finite, mapping
+from adapters.reading import finite, mapping, worst_last
 
 if TYPE_CHECKING:
     from adapters.transport import Http, Reply
@@ -348,7 +347,7 @@ async def side_by_side(ids: Sequence[str], search: Callable[[str], Awaitable[lis
 
 def by_score(hits: list[Hit]) -> list[Hit]:
     """Best first, equals in their order, hits without a score last."""
-    return sorted(hits, key=lambda hit: math.inf if hit.score is None else -hit.score)
+    return sorted(hits, key=lambda hit: worst_last(hit.score))
 
 
 def merged(lists: Iterable[list[Hit]]) -> list[Hit]:

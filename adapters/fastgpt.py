@@ -31,6 +31,8 @@ _FAILURES = (
     Failure(r"500 \S+ \d", UnavailableError, "the search failed inside FastGPT", _MODELS, Retry(tries=2)),
     Failure(r"200 \S+ \d", ResponseError, "the search was refused", "Check the settings and FastGPT's version"),
 )
+_MEASURES = (("reRank", "rerank"), ("embedding", "similarity"), ("fullText", "text_rank"))
+"""FastGPT's kinds of score and what they measure, the best first."""
 _IMAGE = re.compile(r"(!\[[^\]]*\]\()(?=/(?!/))")
 """A picture with a link that only its own server can follow."""
 
@@ -60,7 +62,7 @@ class FastGPT(Backend):
     async def search(self, question: Question, http: Http) -> list[Hit]:
         async def one(dataset: str) -> list[Hit]:
             answer = await http.post("/api/core/dataset/searchTest", self._payload(question, dataset))
-            return self._hits(mapping(answer).get("data"), dataset, http)
+            return self._hits(mapping(answer).get("data"), dataset, http, self.enough(question))
 
         return await side_by_side(self.dataset_id, one)
 
@@ -96,14 +98,15 @@ class FastGPT(Backend):
             ),
         }
 
-    def _hits(self, data: Any, dataset: str, http: Http) -> list[Hit]:
+    def _hits(self, data: Any, dataset: str, http: Http, enough: int | None) -> list[Hit]:
         items = data if isinstance(data, list) else mapping(data).get("list")
         if not isinstance(items, list):
             raise ResponseError(f"the answer has no list of passages ({http.seen(data)})", "Check FastGPT's version")
         if self.options.rerank and mapping(data).get("usingReRank") is False:
             http.note("FastGPT searched without the reranker; check its rerank model")
-        hits = read_each(items, lambda item: self._hit(item, dataset), http)
-        _measure(hits, reranked=mapping(data).get("usingReRank") is not False)
+        hits = read_each(items, lambda item: self._hit(item, dataset), http, enough)
+        whole = [_scores(mapping(item).get("score")) for item in items]
+        _measure(hits, whole, reranked=mapping(data).get("usingReRank") is not False)
         return hits
 
     def _hit(self, item: dict[str, Any], dataset: str) -> Hit:
@@ -134,19 +137,18 @@ def _scores(score: Any) -> dict[str, float]:
     return {} if value is None else {"embedding": value}
 
 
-def _measure(hits: list[Hit], *, reranked: bool) -> None:
-    """Score a whole list by one measure, in the list's own order; rrf is a rank and never one.
+def _measure(hits: list[Hit], whole: list[dict[str, float]], *, reranked: bool) -> None:
+    """Score a list by one measure that its whole has, in its own order; rrf is a rank and never one.
 
     A hit without the measure gets the smaller of its neighbours' and is marked as estimated.
     """
-    kinds = [("reRank", "rerank")] * reranked + [("embedding", "similarity"), ("fullText", "text_rank")]
-    all_scores = [mapping(hit.metadata.get("scores")) for hit in hits]
-    kind, measure = next(((k, m) for k, m in kinds if any(k in scores for scores in all_scores)), ("", ""))
-    values = [scores.get(kind) for scores in all_scores]
-    logits = kind == "reRank" and any(v is not None and not 0 <= v <= 1 for v in values)
-    scale = _logistic if logits else _bounded if kind == "fullText" else float
+    measures = _MEASURES if reranked else _MEASURES[1:]
+    kind, measure = next((pair for pair in measures if any(pair[0] in scores for scores in whole)), ("", ""))
     if not kind:
         return
+    logits = kind == "reRank" and any(not 0 <= scores.get(kind, 0) <= 1 for scores in whole)
+    scale = _logistic if logits else _bounded if kind == "fullText" else float
+    values = [mapping(hit.metadata.get("scores")).get(kind) for hit in hits]
     scaled = [None if v is None else scale(v) for v in values]
     before, after = _nearest(scaled), _nearest(scaled[::-1])[::-1]
     for hit, own, left, right in zip(hits, scaled, before, after, strict=True):

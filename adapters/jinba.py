@@ -6,9 +6,9 @@ from urllib.parse import quote
 
 from pydantic import model_validator
 
-from adapters.base import Backend, Failure, Hit, Options, Question, Texts, by_score, parsed
+from adapters.base import Backend, Failure, Hit, Options, Question, Texts, parsed
 from adapters.errors import AuthError, NotFoundError, ResponseError, SettingsError
-from adapters.reading import filled, link_in, mapping, number, read_each, text
+from adapters.reading import filled, link_in, mapping, number, read_each, text, worst_last
 from adapters.transport import Http
 
 if TYPE_CHECKING:
@@ -91,7 +91,8 @@ class Jinba(Backend):
             args = [{"name": name, "value": value} for name, value in zip(names, values, strict=True) if name]
             path = f"/api/v2/external/flows/{quote(self.flow_id, safe='')}/published-run"
             answer = await http.post(path, {"args": args, "mode": "sync"})
-        return by_score(read_each(self._records(answer, http), lambda record: _hit(record, knowledge), http))
+        records = sorted(self._records(answer, http), key=lambda record: worst_last(mapping(record).get("score")))
+        return read_each(records, lambda record: _hit(record, knowledge), http, self.enough(question))
 
     def accepts(self, reply: "Reply") -> bool:
         answer = mapping(reply.data)

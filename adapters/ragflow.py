@@ -1,12 +1,11 @@
 """RAGFlow: POST /api/v1/retrieval, GET /api/v1/datasets. Run against v0.24.0 and v0.27.0; read from v0.13 on."""
 
-import math
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from adapters.base import Backend, Failure, Hit, Options, Question
 from adapters.errors import AuthError, NotFoundError, ResponseError, Retry, SettingsError, UnavailableError
 from adapters.filters import DIFY_WORDS, Filter
-from adapters.reading import filled, link_in, mapping, number, read_each, text
+from adapters.reading import filled, link_in, mapping, number, read_each, text, worst_last
 from adapters.transport import Http
 
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ class RAGFlow(Backend):
         if not isinstance(chunks, list):
             raise ResponseError(f"the answer has no chunks ({http.seen(answer)})", "Check RAGFlow's version")
         if not self.options.use_knowledge_graph:  # its entry stands first whatever its score
-            chunks = sorted(chunks, key=_worst_last)
+            chunks = sorted(chunks, key=lambda chunk: worst_last(mapping(chunk).get("similarity")))
         return read_each(chunks, self._hit, http, self.enough(question))
 
     async def describe(self, http: Http) -> list[str]:
@@ -135,11 +134,6 @@ class RAGFlow(Backend):
                 **{name: chunk.get(name) for name in _KEPT},
             ),
         )
-
-
-def _worst_last(chunk: Any) -> float:
-    score = number(mapping(chunk).get("similarity"))
-    return math.inf if score is None else -score
 
 
 _KEPT = (

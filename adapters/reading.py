@@ -41,6 +41,12 @@ def number(value: Any) -> float | None:
         return None
 
 
+def worst_last(score: Any) -> float:
+    """A sort key: best score first, what is no number last."""
+    value = number(score)
+    return math.inf if value is None else -value
+
+
 def mapping(value: Any) -> dict[str, Any]:
     """`value` if it is a JSON object, else an empty one."""
     return value if isinstance(value, dict) else {}
