@@ -60,7 +60,7 @@ def opened(
 def shoot(page: "Page", folder: Path, name: str) -> None:
     """A screenshot without the host's floating assistant."""
     page.add_style_tag(content=ASSISTANT)
-    page.wait_for_timeout(300)
+    page.wait_for_timeout(500)
     page.screenshot(path=folder / f"{name}.png")
 
 

@@ -6,6 +6,7 @@ from adapters import BACKENDS
 from scripts.package import ALL_IN_ONE, manifests
 from tests.e2e.page import (
     choose,
+    expect,
     fill,
     labels,
     open_knowledge_base,
@@ -20,7 +21,8 @@ pytestmark = pytest.mark.e2e
 QUESTION = "After how many days are refunds paid?"
 LANGUAGES = {"en-US": "en_US", "zh-Hans": "zh_Hans", "ja-JP": "ja_JP"}
 PACKAGES = list(manifests())
-WAYS = [(ALL_IN_ONE, tag) for tag in ("dify", "jinba")] + list(zip(PACKAGES[1:], BACKENDS, strict=True))
+CHOICES = [*BACKENDS, "connection"]
+WAYS = [(ALL_IN_ONE, tag) for tag in ("dify", "ragflow", "jinba")] + list(zip(PACKAGES[1:], BACKENDS, strict=True))
 
 
 class Form:
@@ -42,15 +44,8 @@ class Form:
 
     def shown(self, **chosen):
         """The labels that should stand there, given what the selects say."""
-        return [field["label"][self.language] for field in self._visible(chosen)]
-
-    def descriptions(self, **chosen):
-        """The words below them."""
-        return [field["description"][self.language] for field in self._visible(chosen)]
-
-    def _visible(self, chosen):
         values = {field["name"]: field["default"] for field in self.creation} | chosen
-        return [field for field in self.fields if _holds(field.get("show_if"), values)]
+        return [field["label"][self.language] for field in self.fields if _holds(field.get("show_if"), values)]
 
 
 def _holds(condition, values):
@@ -60,22 +55,14 @@ def _holds(condition, values):
     return value in wanted if condition["operator"] == "in" else value == wanted
 
 
-def settle(page, form, **chosen):
-    """Wait until the form's labels are those that should stand there, in their order, and no others of it."""
-    shown, own = form.shown(**chosen), {field["label"][form.language] for field in form.fields}
-    for _ in range(100):
-        if [label for label in labels(page) if label in own] == shown:
-            return
-        page.wait_for_timeout(100)
-    assert [label for label in labels(page) if label in own] == shown
-
-
-def look(page, form, shots, name, **chosen):
-    """Labels and descriptions are there, and a screenshot is taken."""
-    settle(page, form, **chosen)
-    body = page.locator("body").inner_text()
-    assert [words for words in form.descriptions(**chosen) if words not in body] == []
-    shoot(page, shots, name)
+def settle(page, shown):
+    """Wait for the form, and hold it against the labels that should stand there."""
+    page.wait_for_function(
+        "last => [...document.querySelectorAll('form label')].some(label => label.innerText.includes(last))",
+        arg=shown[-1],
+    )
+    page.wait_for_timeout(200)
+    assert [label for label in labels(page) if label in shown] == shown
 
 
 @pytest.fixture(scope="module", params=LANGUAGES)
@@ -100,7 +87,7 @@ def test_a_form_is_filled_saved_and_searched(package, tag, browser, langbot, san
         save(page)
         tab = page.get_by_role("tab").filter(has_text="Retriev")
         tab.first.wait_for()
-        page.wait_for_timeout(500)
+        page.wait_for_timeout(1500)
         assert not page.locator("[data-slot=form-message]").all_inner_texts()
         assert not page.get_by_role("tab").filter(has_text="Document").count()
         tab.first.click()
@@ -116,16 +103,40 @@ def test_a_form_is_filled_saved_and_searched(package, tag, browser, langbot, san
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_the_form_speaks_the_users_language_and_shows_what_the_choice_has(package, spoken, langbot, shots):
+def test_the_form_speaks_the_users_language(package, spoken, langbot, shots):
     page, language = spoken
     form = Form(langbot, package, language)
     open_knowledge_base(page, langbot, form.plugin, f"{form.engine} {language}")
-    look(page, form, shots, f"{package}-{language}")
-    selects = [field for field in form.creation if field["type"] == "select" and "show_if" not in field]
-    for select in selects:
-        for option in select["options"]:
-            choose(page, select["label"][form.language], option["label"][form.language])
-            look(page, form, shots, f"{package}-{option['name']}-{language}", **{select["name"]: option["name"]})
+    settle(page, form.shown())
+    body = page.locator("body").inner_text()
+    described = [f["description"][form.language] for f in form.fields if f["label"][form.language] in form.shown()]
+    assert [words for words in described if words not in body] == []
+    shoot(page, shots, f"{package}-form-{language}")
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_the_form_of_all_shows_what_the_chosen_service_has(choice, spoken, langbot, shots):
+    page, language = spoken
+    form = Form(langbot, ALL_IN_ONE, language)
+    open_knowledge_base(page, langbot, form.plugin, f"{choice} {language}")
+    settle(page, form.shown())
+    choose(page, form.label("backend"), form.option("backend", choice))
+    settle(page, form.shown(backend=choice))
+    gone = set(form.shown()) - set(form.shown(backend=choice))
+    assert not gone & set(labels(page))
+    shoot(page, shots, f"{ALL_IN_ONE}-{choice}-{language}")
+
+
+def test_jinbas_form_hides_the_flow_behind_a_search_url(spoken, langbot, shots):
+    page, language = spoken
+    form = Form(langbot, "JinbaBridge", language)
+    open_knowledge_base(page, langbot, form.plugin, f"url {language}")
+    settle(page, form.shown())
+    choose(page, form.label("route"), form.option("route", "search_url"))
+    expect(page.get_by_text(form.label("flow_id"), exact=True)).to_have_count(0)
+    settle(page, form.shown(route="search_url"))
+    assert form.label("flow_id") not in labels(page)
+    shoot(page, shots, f"JinbaBridge-url-{language}")
 
 
 def test_every_backend_has_a_package():
