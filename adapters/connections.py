@@ -88,7 +88,7 @@ class Connections:
     ) -> Connection:
         """Store a new connection, or change or rename the one called `original` as it was at `revision`.
 
-        A blank key keeps the stored one. ConflictError where somebody else was faster, SettingsError for a bad name.
+        ConflictError where somebody else was faster, SettingsError for a bad name.
         """
         name = name.strip()
         if not name or len(name) > NAME_LIMIT or not name.isprintable():
@@ -99,8 +99,6 @@ class Connections:
                 await self._unchanged(storage, original, revision, names)
             if name != original and name in names:
                 raise ConflictError(f"a connection called {name!r} is there already", "Choose another name")
-            if original and not settings.get("api_key"):
-                settings = {**settings, "api_key": (await self._read(storage, original)).settings.get("api_key", "")}
             made = Connection(name, settings, uuid.uuid4().hex)
             raw = json.dumps({"settings": settings, "revision": made.revision}, ensure_ascii=False).encode()
             await self._call(storage.set_plugin_storage(PREFIX + name, raw), "saved")

@@ -94,7 +94,7 @@ async def _test(plugin: "KnowledgeBridge", asked: Answer) -> Answer:
     async for step in check(await _settings(plugin, asked), {"top_k": 3}, plugin.access(), query):
         steps.append({"name": step.name, "ok": step.ok, "text": step.text})
         entries = _entries(step.response) if step.response else entries
-    return {"steps": steps, "entries": entries, "milliseconds": round((time.perf_counter() - started) * 1000)}
+    return {"steps": steps, "entries": entries, "milliseconds": _since(started)}
 
 
 async def _search(plugin: "KnowledgeBridge", asked: Answer) -> Answer:
@@ -109,12 +109,17 @@ async def _search(plugin: "KnowledgeBridge", asked: Answer) -> Answer:
         )
     except Exception as error:  # noqa: BLE001 - the host wraps every failure in a class of its own
         told = re.sub(r"^.*?\w*Error: (?!.*?\w*Error: )", "", str(error), flags=re.DOTALL)
-        return {"entries": [], "reason": told[:400], "milliseconds": round((time.perf_counter() - started) * 1000)}
+        return {"entries": [], "reason": told[:400], "milliseconds": _since(started)}
     return {
         "entries": [_shown(entry) for entry in found],
         "reason": "",
-        "milliseconds": round((time.perf_counter() - started) * 1000),
+        "milliseconds": _since(started),
     }
+
+
+def _since(started: float) -> int:
+    """Milliseconds since a reading of time.perf_counter."""
+    return round((time.perf_counter() - started) * 1000)
 
 
 async def _settings(plugin: "KnowledgeBridge", asked: Answer) -> Answer:

@@ -1,6 +1,5 @@
 """Any server of Dify's external knowledge API: POST {address}/retrieval. Known from its documentation and servers' code."""
 
-import hashlib
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import SecretStr
@@ -8,7 +7,7 @@ from pydantic import SecretStr
 from adapters.base import Backend, Failure, Hit, Key, Question, side_by_side
 from adapters.errors import AuthError, NotFoundError, ResponseError, Retry, SettingsError, UnavailableError
 from adapters.filters import DIFY_WORDS
-from adapters.reading import filled, link_in, mapping, number, read_each, text
+from adapters.reading import digest, filled, link_in, mapping, number, read_each, text
 from adapters.transport import Http
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ def _hit(record: dict[str, Any], knowledge: str) -> Hit:
         (text(document.get(name)) for name in ("chunk_id", "segment_id", "id") if text(document.get(name))), ""
     )
     return Hit(
-        id=named or hashlib.sha256(f"{knowledge}\n{title}\n{content}".encode("utf-8", "replace")).hexdigest()[:32],
+        id=named or digest(knowledge, title, content),
         text=content,
         score=number(record.get("score")),
         metadata=filled(

@@ -103,7 +103,7 @@ class RAGFlow(Backend):
             "similarity_threshold": options.score_threshold,
             "reference_metadata": {"include": True},
             **filled(
-                vector_similarity_weight=None if weight is None or weight == "" else float(weight),
+                vector_similarity_weight=None if weight is None else float(weight),
                 rerank_id=options.rerank_model if options.rerank else "",
                 keyword=options.expand_query or None,
                 use_kg=options.use_knowledge_graph or None,

@@ -1,5 +1,6 @@
 """Reading what people and services send: kindly, and one record at a time."""
 
+import hashlib
 import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -66,6 +67,11 @@ def link_in(values: dict[str, Any]) -> str:
         if isinstance(value, str) and value.startswith(("http://", "https://")):
             return value
     return ""
+
+
+def digest(*parts: Any) -> str:
+    """32 hex digits that are the same at every call, for what has no id of its own."""
+    return hashlib.sha256("\n".join(map(str, parts)).encode("utf-8", "replace")).hexdigest()[:32]
 
 
 def filled(**values: Any) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Hits into LangBot's entries: threshold, cut, ids, score and distance. The only place that knows scores."""
 
-import hashlib
 import math
 from collections.abc import Iterable
 from typing import Any
@@ -9,7 +8,7 @@ from langbot_plugin.api.entities.builtin.provider.message import ContentElement
 from langbot_plugin.api.entities.builtin.rag import RetrievalResponse, RetrievalResultEntry
 
 from adapters.base import Hit, Options
-from adapters.reading import strict, strict_metadata
+from adapters.reading import digest, strict, strict_metadata
 
 
 def response(hits: list[Hit], options: Options, notes: Iterable[str] = (), unread: int = 0) -> RetrievalResponse:
@@ -26,7 +25,7 @@ def response(hits: list[Hit], options: Options, notes: Iterable[str] = (), unrea
         score = _similarity(hit)
         if not hit.text.strip() or (options.score_threshold and (score is None or score < options.score_threshold)):
             continue
-        ident = strict(hit.id) or _digest(hit)
+        ident = strict(hit.id) or digest(hit.metadata.get("document_name"), hit.text)
         if texts.get(ident) == hit.text:
             continue
         found += 1
@@ -48,13 +47,6 @@ def _similarity(hit: Hit) -> float | None:
     if score != hit.score:
         hit.metadata["raw_score"] = hit.score
     return score
-
-
-def _digest(hit: Hit) -> str:
-    """An id that is the same at every call."""
-    return hashlib.sha256(f"{hit.metadata.get('document_name')}\n{hit.text}".encode("utf-8", "replace")).hexdigest()[
-        :32
-    ]
 
 
 def _entry(ident: str, hit: Hit, score: float | None, options: Options) -> RetrievalResultEntry:

@@ -5,31 +5,25 @@ import copy
 import json
 import ssl
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any
 
 import trustme
 
-RECORDINGS = Path(__file__).parents[1] / "tests" / "recordings"
-GOOD = {
-    "dify": "v1.14.2__semantic",
-    "ragflow": "retrieval_basic",
-    "fastgpt": "v4.14.13__embedding",
-    "jinba": "01_flow_sync_object",
-    "external_knowledge": "01_success",
-}
+from tests.contract.cases import CASES, Case
+from tests.contract.stand_in import recording, rows_of
+
 WORDS = 2000
 """Characters of a passage."""
 
 
 def answers(entries: int) -> dict[str, bytes]:
     """Each service's answer with so many passages, made of its recording."""
-    return {backend: _answer(backend, name, entries) for backend, name in GOOD.items()}
+    return {case.backend: _answer(case, entries) for case in CASES}
 
 
-def _answer(backend: str, name: str, entries: int) -> bytes:
-    told = json.loads((RECORDINGS / backend / f"{name}.json").read_text("utf-8"))["response"]
-    rows = _rows(told)
+def _answer(case: Case, entries: int) -> bytes:
+    told = recording(case.backend, case.good)["response"]
+    rows = rows_of(told)
     first = rows[0]
     rows.clear()
     for number in range(entries):
@@ -37,14 +31,6 @@ def _answer(backend: str, name: str, entries: int) -> bytes:
         _fill(row, number)
         rows.append(row)
     return json.dumps(told, ensure_ascii=False).encode()
-
-
-def _rows(value: Any) -> list[Any]:
-    """The list of records in an answer: the first list of objects."""
-    if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
-        return value
-    children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return next((found for found in map(_rows, children) if found), [])
 
 
 def _fill(row: Any, number: int) -> None:

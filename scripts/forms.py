@@ -26,16 +26,21 @@ CONNECTION: Field = {
 """The last choice: settings that stand under a name on the plugin's page."""
 
 
+def form(tag: str) -> dict[str, Any]:
+    """The form of one service's engine."""
+    return dict(yaml.safe_load((FORMS / f"{tag}.yaml").read_text("utf-8")))
+
+
 def remote_form() -> str:
     """The text of remote.yaml: every field of every form once, hidden where the chosen service lacks it."""
     head = yaml.safe_load(HEAD.read_text("utf-8"))
-    forms = {tag: yaml.safe_load((FORMS / f"{tag}.yaml").read_text("utf-8")) for tag in BACKENDS}
+    forms = {tag: form(tag) for tag in BACKENDS}
     choice = head["spec"]["creation_schema"][0]
     choice["options"] = [{"name": tag, "label": forms[tag]["metadata"]["label"]} for tag in forms]
     choice["options"].append(CONNECTION)
     for schema in ("creation_schema", "retrieval_schema"):
         own = {field["name"]: field for field in head["spec"][schema]}
-        schemas = {tag: form["spec"][schema] for tag, form in forms.items()}
+        schemas = {tag: found["spec"][schema] for tag, found in forms.items()}
         schemas["connection"] = _of_a_connection(schema, schemas, own)
         fields = _union(schemas, own)
         head["spec"][schema] = [choice, *fields] if schema == "creation_schema" else fields

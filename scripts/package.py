@@ -15,6 +15,7 @@ import yaml
 from langbot_plugin.cli.commands.buildplugin import build_plugin_process
 
 from adapters import BACKENDS
+from scripts.forms import form
 
 ROOT = Path(__file__).parents[1]
 PARTS = ("main.py", "requirements.txt", "README.md", "adapters", "components", "assets", "readme")
@@ -28,11 +29,11 @@ def manifests() -> dict[str, dict[str, Any]]:
     whole = yaml.safe_load((ROOT / "manifest.yaml").read_text("utf-8"))
     found = {ALL_IN_ONE: whole}
     for tag, backend in BACKENDS.items():
-        form = yaml.safe_load((ROOT / f"components/knowledge_engine/{tag}.yaml").read_text("utf-8"))
+        told = form(tag)["metadata"]
         manifest = copy.deepcopy(whole)
         name = f"{backend.product.replace(' ', '')}Bridge"
-        label = {language: f"{words} Bridge" for language, words in form["metadata"]["label"].items()}
-        manifest["metadata"] |= {"name": name, "label": label, "description": form["metadata"]["description"]}
+        label = {language: f"{words} Bridge" for language, words in told["label"].items()}
+        manifest["metadata"] |= {"name": name, "label": label, "description": told["description"]}
         engines = manifest["spec"]["components"]["KnowledgeEngine"]
         engines["fromFiles"] = [f"components/knowledge_engine/{tag}.yaml"]
         found[name] = manifest

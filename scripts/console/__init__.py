@@ -4,9 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from adapters import BACKENDS
+from scripts.forms import form
 
 ROOT = Path(__file__).parents[2]
 PARTS = Path(__file__).parent
@@ -24,6 +23,6 @@ def page() -> str:
 
 def _form(tag: str) -> dict[str, Any]:
     """What a connection of one service is made of."""
-    form = yaml.safe_load((ROOT / f"components/knowledge_engine/{tag}.yaml").read_text("utf-8"))
-    fields = [field for field in form["spec"]["creation_schema"] if field["name"] != "check_on_save"]
-    return {"label": form["metadata"]["label"], "fields": fields}
+    told = form(tag)
+    fields = [field for field in told["spec"]["creation_schema"] if field["name"] != "check_on_save"]
+    return {"label": told["metadata"]["label"], "fields": fields}

@@ -20,6 +20,14 @@ def recording(backend: str, name: str) -> Any:
     return json.loads((RECORDINGS / backend / f"{name}.json").read_text("utf-8"))
 
 
+def rows_of(value: Any) -> list[Any]:
+    """The list in an answer that holds the passages: the first list of objects found."""
+    if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
+        return value
+    children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return next((found for found in map(rows_of, children) if found), [])
+
+
 def searches(case: Case) -> list[str]:
     """The names of all recorded searches of a service that were answered."""
     names = []

@@ -11,7 +11,7 @@ import pytest
 from adapters import BridgeError, retrieve
 from adapters.errors import AuthError, NotFoundError, ResponseError, SettingsError, UnavailableError
 from tests.contract.cases import CASES, EXPECTED, KEY
-from tests.contract.stand_in import context, recording, searches, service
+from tests.contract.stand_in import context, recording, rows_of, searches, service
 
 ALL = [pytest.param(case, id=case.backend) for case in CASES]
 RECORDED = [pytest.param(case, name, id=f"{case.backend}-{name}") for case in CASES for name in searches(case)]
@@ -33,11 +33,15 @@ def _short(number: float | None) -> float | None:
     return None if number is None else round(number, 6)
 
 
-async def outcome(case, told, pool, **settings):
+async def outcome(case, name, pool):
     """What `expected` says about one recorded answer: the entries, or the error's class."""
+    told = recording(case.backend, name)
+    threshold = (told.get("expect") or {}).get("dropped_below_threshold")
+    asked = told["request"].get("json") or told["request"].get("body")
+    retrieval = {"score_threshold": asked["retrieval_setting"]["score_threshold"]} if threshold else {}
     with service(case, told):
         try:
-            return seen(await retrieve(context(case, **settings), pool))
+            return seen(await retrieve(context(case, retrieval=retrieval), pool))
         except BridgeError as error:
             return type(error).__name__
 
@@ -45,11 +49,7 @@ async def outcome(case, told, pool, **settings):
 @pytest.mark.parametrize(("case", "name"), RECORDED)
 async def test_recorded_answer(case, name, pool, no_waiting, caplog):
     caplog.set_level(logging.DEBUG)
-    told = recording(case.backend, name)
-    threshold = (told.get("expect") or {}).get("dropped_below_threshold")
-    asked = told["request"].get("json") or told["request"].get("body")
-    retrieval = {"score_threshold": asked["retrieval_setting"]["score_threshold"]} if threshold else {}
-    assert await outcome(case, told, pool, retrieval=retrieval) == expected(case)[name]
+    assert await outcome(case, name, pool) == expected(case)[name]
     assert KEY not in caplog.text
 
 
@@ -167,21 +167,13 @@ async def test_a_service_that_echoes_secrets(case, pool, no_waiting, caplog):
 @pytest.mark.parametrize("case", ALL)
 async def test_odd_records_are_left_out_one_by_one(case, pool):
     told = copy.deepcopy(recording(case.backend, case.good))
-    records = _records(told["response"])
-    whole = len(records)
-    records[1:1] = [None, 7, "text", [], {}]
+    rows = rows_of(told["response"])
+    whole = len(rows)
+    rows[1:1] = [None, 7, "text", [], {}]
     with service(case, told):
         response = await retrieve(context(case), pool)
     assert len(response.results) == whole
     assert any(note.startswith("5 of") for note in response.metadata["notes"])
-
-
-def _records(value):
-    """The list of objects in an answer that holds the passages: the first list of objects found."""
-    if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
-        return value
-    children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return next((found for found in map(_records, children) if found), None)
 
 
 @pytest.mark.parametrize("case", ALL)

@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 from adapters import Pool
 from tests.contract.cases import CASES, EXPECTED
-from tests.contract.stand_in import recording, searches
+from tests.contract.stand_in import searches
 from tests.contract.test_contract import outcome
 
 
@@ -21,12 +21,8 @@ async def main() -> None:
         for case in CASES:
             found = {}
             for name in searches(case):
-                told = recording(case.backend, name)
-                threshold = (told.get("expect") or {}).get("dropped_below_threshold")
-                asked = told["request"].get("json") or told["request"].get("body")
-                settings = {"score_threshold": asked["retrieval_setting"]["score_threshold"]} if threshold else {}
                 async with Pool() as pool:
-                    found[name] = await outcome(case, told, pool, retrieval=settings)
+                    found[name] = await outcome(case, name, pool)
             lines = ",\n".join(f"{json.dumps(n)}: {json.dumps(v, ensure_ascii=False)}" for n, v in found.items())
             (EXPECTED / f"{case.backend}.json").write_text(f"{{\n{lines}\n}}\n", "utf-8")
 

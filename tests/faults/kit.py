@@ -12,7 +12,7 @@ import struct
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from typing import Any
 from unittest import mock
@@ -21,6 +21,7 @@ from urllib.parse import quote, quote_plus
 from langbot_plugin.api.entities.builtin.rag import RetrievalContext, RetrievalResponse
 
 from adapters import BACKENDS, BridgeError
+from tests import service
 from tests.contract.cases import CASES, Case
 from tests.contract.stand_in import context, recording
 from tests.service import Answer, Request
@@ -144,15 +145,8 @@ KITS = [Kit(case) for case in CASES]
 # ---- what a connection can do
 
 
-def raw(data: bytes, *, close: bool = False) -> Answer:
-    """Exactly these bytes."""
-
-    async def answer(_: Request, writer: asyncio.StreamWriter) -> bool:
-        writer.write(data)
-        await writer.drain()
-        return close
-
-    return answer
+raw = partial(service.raw, close=False)
+"""Exactly these bytes; the connection stays unless `close` says otherwise."""
 
 
 def reset(before: bytes = b"") -> Answer:

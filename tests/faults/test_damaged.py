@@ -18,8 +18,8 @@ from langbot_plugin.api.entities.builtin.rag import RetrievalResponse
 
 from adapters import BridgeError, Pool, retrieve
 from tests.contract.cases import CASES, HOST, Case
-from tests.contract.stand_in import context, recording, searches
-from tests.contract.test_contract import _records, expected
+from tests.contract.stand_in import context, recording, rows_of, searches
+from tests.contract.test_contract import expected
 from tests.faults.damage import HARMS, SCRATCHES, VALUES, harmed, written
 from tests.faults.kit import quick
 
@@ -167,7 +167,7 @@ def test_records_beyond_use_are_left_out_one_by_one(case, bench):
     @given(st.data())
     def holds(data):
         answer = copy.deepcopy(found)
-        records = _records(answer)
+        records = rows_of(answer)
         assert len(records) == len(whole)
         lost = data.draw(st.sets(st.integers(0, len(records) - 1), max_size=len(records) - 1))
         for place in lost:
@@ -212,7 +212,7 @@ def test_a_record_with_its_passage_stays_whatever_else_is_odd(case, bench):
     @given(st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99), st.integers(0, 999)), max_size=12))
     def holds(harms):
         answer = copy.deepcopy(found)
-        records = _records(answer)
+        records = rows_of(answer)
         for which, field, what in harms:
             value = VALUES[what % len(VALUES)]
             if isinstance(value, str) and value in UNREADABLE:

@@ -21,8 +21,7 @@ from adapters.errors import UnavailableError
 from components.knowledge_engine.engine import RemoteEngine
 from main import KnowledgeBridge
 from tests.contract.cases import CASES, Case
-from tests.contract.stand_in import context, recording
-from tests.contract.test_contract import _records
+from tests.contract.stand_in import context, recording, rows_of
 from tests.faults.kit import Kit, nap, quick, raw, reset, silence
 from tests.service import Answer, Request, Service, reply
 
@@ -74,7 +73,7 @@ def asker(case: Case, number: int, base: str, timeout: float = 30, *, looks_up: 
 def found_for(backend: str, words: str) -> Any:
     """The recorded good answer, its first passage saying `words`."""
     answer = copy.deepcopy(PAGES[backend])
-    record = _records(answer)[0]
+    record = rows_of(answer)[0]
     match backend:
         case "dify":
             record["segment"]["content"] = words
