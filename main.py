@@ -4,8 +4,8 @@ from langbot_plugin.api.definition.plugin import BasePlugin
 from langbot_plugin.entities.io.context import InstallationBinding
 
 from adapters import Access, Network, Pool
-from adapters.connections import Connections
-from adapters.journal import Journal
+from console.connections import Connections
+from console.journal import Journal
 
 
 class KnowledgeBridge(BasePlugin):

@@ -9,17 +9,16 @@ from typing import Any
 from langbot_plugin.api.entities.builtin.rag import RetrievalContext, RetrievalResponse
 from pydantic import ValidationError
 
-from adapters import results
-from adapters.base import Backend
+from adapters.backend import Backend
 from adapters.dify import Dify
-from adapters.errors import BridgeError, SettingsError
 from adapters.external_knowledge import ExternalKnowledge
 from adapters.fastgpt import FastGPT
 from adapters.jinba import Jinba
-from adapters.network import Network
 from adapters.ragflow import RAGFlow
-from adapters.reading import problems_of
-from adapters.transport import Access, Pool
+from bridge import results
+from bridge.errors import BridgeError, SettingsError
+from bridge.http import Access, Network, Pool
+from bridge.settings import problems_of
 
 __all__ = ["BACKENDS", "Access", "Backend", "BridgeError", "Network", "Pool", "load_backend", "retrieve"]
 
@@ -46,9 +45,10 @@ async def retrieve(context: RetrievalContext, pool: Pool | Access) -> RetrievalR
         question = backend.question(context.query, context.filters)
         if not question.text:
             return results.response([], backend.options)
-        async with pool.open(backend, question) as http:
+        access = pool if isinstance(pool, Access) else Access(pool)
+        async with access.open(backend, question.asked) as http:
             hits = await backend.search(question, http)
-            kept = question.kept(hits, backend)
+            kept = backend.kept(question, hits)
     except BridgeError as error:
         log.warning("knowledge base %s: %s", context.knowledge_base_id, error)
         raise

@@ -13,7 +13,7 @@ from langbot_plugin.api.entities.builtin.rag import RetrievalContext, RetrievalR
 
 from adapters import BACKENDS, Pool, retrieve
 from adapters.check import PROBE, check
-from adapters.errors import BridgeError
+from bridge.errors import BridgeError
 
 KEY_VARIABLE = "KNOWLEDGE_BRIDGE_API_KEY"
 WIDTH = 60

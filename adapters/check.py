@@ -8,8 +8,8 @@ from typing import Any
 from langbot_plugin.api.entities.builtin.rag import RetrievalContext, RetrievalResponse
 
 from adapters import load_backend, retrieve
-from adapters.errors import AuthError, BridgeError, SettingsError
-from adapters.transport import Access, Pool
+from bridge.errors import AuthError, BridgeError, SettingsError
+from bridge.http import Access, Pool
 
 PROBE = "test"
 """What is asked where nobody says what to ask."""
@@ -38,7 +38,8 @@ async def check(
     yield Step("settings", True, f"{backend.product}, {backend.api_base_url}")
     known = False
     try:
-        async with pool.open(backend, backend.question(query)) as http:
+        access = pool if isinstance(pool, Access) else Access(pool)
+        async with access.open(backend, query) as http:
             http.fresh = True
             datasets = await backend.describe(http)
         if known := http.answered:

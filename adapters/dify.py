@@ -5,8 +5,8 @@ POST /datasets/{id}/retrieve, GET /datasets/{id}; seen on 1.9.2, 1.12.1, 1.13.3 
 
 from typing import Any, ClassVar, Literal
 
-from adapters.base import Backend, Failure, Hit, Options, Question, side_by_side
-from adapters.errors import (
+from adapters.backend import Backend, Failure, Options
+from bridge.errors import (
     AuthError,
     NotFoundError,
     RateLimitedError,
@@ -15,9 +15,11 @@ from adapters.errors import (
     SettingsError,
     UnavailableError,
 )
-from adapters.filters import DIFY_WORDS, Filter
-from adapters.reading import filled, joined, mapping, number, read_each, text
-from adapters.transport import Http
+from bridge.filters import DIFY_WORDS, Filter
+from bridge.hits import Hit, read_each, side_by_side
+from bridge.http import Http
+from bridge.question import Question
+from bridge.values import filled, joined, mapping, number, text
 
 DATASET_KEPT = 60.0
 """Seconds that a dataset's own settings may be old."""

@@ -1,17 +1,17 @@
 """Any server of Dify's external knowledge API: POST {address}/retrieval. Known from its documentation and servers' code."""
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import SecretStr
 
-from adapters.base import Backend, Failure, Hit, Key, Question, side_by_side
-from adapters.errors import AuthError, NotFoundError, ResponseError, Retry, SettingsError, UnavailableError
-from adapters.filters import DIFY_WORDS
-from adapters.reading import digest, filled, link_in, mapping, number, read_each, text
-from adapters.transport import Http
-
-if TYPE_CHECKING:
-    from adapters.transport import Reply
+from adapters.backend import Backend, Failure
+from bridge.errors import AuthError, NotFoundError, ResponseError, Retry, SettingsError, UnavailableError
+from bridge.filters import DIFY_WORDS
+from bridge.hits import Hit, read_each, side_by_side
+from bridge.http import Http, Reply
+from bridge.question import Question
+from bridge.settings import Key
+from bridge.values import digest, filled, link_in, mapping, number, text
 
 _FAILURES = (
     Failure(r"\d+ (1001|1002|109)|40[13]", AuthError, "the API key was refused", "Check api_key"),
@@ -48,11 +48,11 @@ class ExternalKnowledge(Backend):
 
         return await side_by_side(self.dataset_id, one)
 
-    def accepts(self, reply: "Reply") -> bool:
+    def accepts(self, reply: Reply) -> bool:
         answer = mapping(reply.data)
         return super().accepts(reply) and ("records" in answer or not answer.keys() & {"error_code", "code"})
 
-    def gist(self, reply: "Reply") -> str:
+    def gist(self, reply: Reply) -> str:
         answer = mapping(reply.data)
         code = answer.get("error_code", answer.get("code"))
         return super().gist(reply) if code is None else f"{reply.status} {code} {self.words(answer)}"

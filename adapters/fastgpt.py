@@ -2,15 +2,14 @@
 
 import math
 import re
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from adapters.base import Backend, Failure, Hit, Options, Question, side_by_side
-from adapters.errors import AuthError, NotFoundError, RateLimitedError, ResponseError, Retry, UnavailableError
-from adapters.reading import filled, joined, link_in, mapping, number, read_each, text
-from adapters.transport import Http
-
-if TYPE_CHECKING:
-    from adapters.transport import Reply
+from adapters.backend import Backend, Failure, Options
+from bridge.errors import AuthError, NotFoundError, RateLimitedError, ResponseError, Retry, UnavailableError
+from bridge.hits import Hit, read_each, side_by_side
+from bridge.http import Http, Reply
+from bridge.question import Question
+from bridge.values import filled, joined, link_in, mapping, number, text
 
 _KEY = r"\d+ (unAuthApiKey|unAuthorization|openapi)"
 _LIMIT = r"(?!429)\d+ (tooManyRequest|\S+ 429)"
@@ -70,10 +69,10 @@ class FastGPT(Backend):
         found = [mapping((await http.get("/api/core/dataset/detail", {"id": i})).get("data")) for i in self.dataset_id]
         return [f"{d.get('name')}: {d.get('type')}, {mapping(d.get('vectorModel')).get('name')}" for d in found]
 
-    def accepts(self, reply: "Reply") -> bool:
+    def accepts(self, reply: Reply) -> bool:
         return super().accepts(reply) and mapping(reply.data).get("code") == 200
 
-    def gist(self, reply: "Reply") -> str:
+    def gist(self, reply: Reply) -> str:
         answer = mapping(reply.data)
         return (
             f"{reply.status} {answer.get('statusText') or '-'} {answer.get('code')} {self.words(answer)}"

@@ -1,18 +1,18 @@
 """Jinba: a published flow, POST /api/v2/external/flows/{id}/published-run, or a search URL. Known from its documentation."""
 
 import json
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 from urllib.parse import quote
 
 from pydantic import model_validator
 
-from adapters.base import Backend, Failure, Hit, Options, Question, Texts, parsed
-from adapters.errors import AuthError, NotFoundError, ResponseError, SettingsError
-from adapters.reading import filled, link_in, mapping, number, read_each, text, worst_last
-from adapters.transport import Http
-
-if TYPE_CHECKING:
-    from adapters.transport import Reply
+from adapters.backend import Backend, Failure, Options
+from bridge.errors import AuthError, NotFoundError, ResponseError, SettingsError
+from bridge.hits import Hit, read_each
+from bridge.http import Http, Reply
+from bridge.question import Question
+from bridge.settings import Texts, parsed
+from bridge.values import filled, link_in, mapping, number, text, worst_last
 
 TOP_K_LIMIT = 50
 DEPTH_LIMIT = 6
@@ -94,7 +94,7 @@ class Jinba(Backend):
         records = sorted(self._records(answer, http), key=lambda record: worst_last(mapping(record).get("score")))
         return read_each(records, lambda record: _hit(record, knowledge), http, self.enough(question))
 
-    def accepts(self, reply: "Reply") -> bool:
+    def accepts(self, reply: Reply) -> bool:
         answer = mapping(reply.data)
         return super().accepts(reply) and answer.get("status") != "failed" and answer.get("success") is not False
 
@@ -119,11 +119,11 @@ class Jinba(Backend):
         failed = next((step for step in map(mapping, steps.values()) if step.get("status") == "failed"), None)
         if failed:
             raise ResponseError(
-                f"a step of the flow failed ({http.quote(self.words(failed))})", "Read the run in Jinba"
+                f"a step of the flow failed ({http.privacy.quote(self.words(failed))})", "Read the run in Jinba"
             )
         if mapping(answer).get("runId") and "result" not in mapping(answer):
             raise ResponseError("the flow ran async and left no result", "Publish a flow that can run sync")
-        seen = http.seen(answer) + (f"; steps: {http.quote(', '.join(list(steps)[:8]))}" if steps else "")
+        seen = http.seen(answer) + (f"; steps: {http.privacy.quote(', '.join(list(steps)[:8]))}" if steps else "")
         raise ResponseError(
             f"the flow's answer has no search result ({seen})", "End it with the search, or set step_id"
         )

@@ -1,15 +1,14 @@
 """RAGFlow: POST /api/v1/retrieval, GET /api/v1/datasets. Run against v0.24.0 and v0.27.0; read from v0.13 on."""
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from adapters.base import Backend, Failure, Hit, Options, Question
-from adapters.errors import AuthError, NotFoundError, ResponseError, Retry, SettingsError, UnavailableError
-from adapters.filters import DIFY_WORDS, Filter
-from adapters.reading import filled, link_in, mapping, number, read_each, text, worst_last
-from adapters.transport import Http
-
-if TYPE_CHECKING:
-    from adapters.transport import Reply
+from adapters.backend import Backend, Failure, Options
+from bridge.errors import AuthError, NotFoundError, ResponseError, Retry, SettingsError, UnavailableError
+from bridge.filters import DIFY_WORDS, Filter
+from bridge.hits import Hit, read_each
+from bridge.http import Http, Reply
+from bridge.question import Question
+from bridge.values import filled, link_in, mapping, number, text, worst_last
 
 _KEY = "Use an API key of the RAGFlow user who owns the datasets"
 _OWNER = "Check dataset_id, and that api_key belongs to its owner or team"
@@ -75,12 +74,12 @@ class RAGFlow(Backend):
         found = [mapping(item) for answer in answers for item in answer["data"]]
         return [f"{d.get('name')}: {d.get('chunk_count')} chunks, {d.get('embedding_model')}" for d in found]
 
-    def accepts(self, reply: "Reply") -> bool:
+    def accepts(self, reply: Reply) -> bool:
         answer = mapping(reply.data)
         good = answer.get("code") == 0 and isinstance(answer.get("data"), dict | list)
         return reply.status == 200 and (good or _NOTHING_INDEXED in self.words(answer))
 
-    def gist(self, reply: "Reply") -> str:
+    def gist(self, reply: Reply) -> str:
         return (
             "200 0 false"
             if mapping(reply.data).get("data") is False and reply.data.get("code") == 0

@@ -19,7 +19,7 @@ from langbot_plugin.api.entities.builtin.rag import RetrievalContext
 
 from adapters import BACKENDS, Pool, retrieve
 from adapters.__main__ import HEAD, rows
-from adapters.errors import BridgeError
+from bridge.errors import BridgeError
 from sandbox.langbot import PASSWORD, USER, installed
 from sandbox.server import FIRST_PORT, Sandbox, running, serve
 from scripts.package import ALL_IN_ONE, build

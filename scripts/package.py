@@ -18,9 +18,9 @@ from adapters import BACKENDS
 from scripts.forms import form
 
 ROOT = Path(__file__).parents[1]
-PARTS = ("main.py", "requirements.txt", "README.md", "adapters", "components", "assets", "readme")
+PARTS = ("main.py", "requirements.txt", "README.md", "adapters", "bridge", "components", "console", "assets", "readme")
 """Everything that runs or that LangBot shows, but for the components' yaml; the manifest is written."""
-NOT_IN = shutil.ignore_patterns("__pycache__", "*.pyc", "*.yaml")
+NOT_IN = shutil.ignore_patterns("__pycache__", "*.pyc", "*.yaml", "page")
 ALL_IN_ONE = "KnowledgeBridge"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from adapters import errors
+from bridge import errors
 
 ROOT = Path(__file__).parent.parent
 ORIGINAL = ROOT / "README.md"

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from adapters import BridgeError, retrieve
-from adapters.errors import AuthError, NotFoundError, ResponseError, SettingsError, UnavailableError
+from bridge.errors import AuthError, NotFoundError, ResponseError, SettingsError, UnavailableError
 from tests.contract.cases import CASES, EXPECTED, KEY
 from tests.contract.stand_in import context, recording, rows_of, searches, service
 

@@ -17,7 +17,7 @@ from langbot_plugin.entities.io.context import InstallationBinding
 from langbot_plugin.runtime.io.handler import Handler
 
 from adapters import Access, BridgeError, Network, Pool, retrieve
-from adapters.errors import UnavailableError
+from bridge.errors import UnavailableError
 from components.knowledge_engine.engine import RemoteEngine
 from main import KnowledgeBridge
 from tests.contract.cases import CASES, Case

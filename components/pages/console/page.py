@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, cast
 
 from langbot_plugin.api.definition.components.page import Page, PageRequest, PageResponse
 
-from adapters.console import answer
+from console.api import answer
 
 if TYPE_CHECKING:
     from main import KnowledgeBridge
@@ -14,5 +14,5 @@ class Console(Page):
     """Connections, tests, journal and search for an admin."""
 
     async def handle_api(self, request: PageRequest) -> PageResponse:
-        """See `adapters.console.answer`; failures stand inside the answer."""
+        """See `console.api.answer`; failures stand inside the answer."""
         return PageResponse.ok(await answer(cast("KnowledgeBridge", self.plugin), request.endpoint, request.body))

@@ -1,0 +1,204 @@
+"""What a service is: the options it takes, its table of failures, and how it is searched."""
+
+import re
+from abc import ABC, abstractmethod
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from bridge.errors import BridgeError, Retry, SettingsError
+from bridge.filters import lookup
+from bridge.hits import Hit
+from bridge.http import Http, Reply
+from bridge.question import Question
+from bridge.settings import Key, Texts, address, or_default, without_unset
+from bridge.values import finite, mapping
+
+SPARE = 10
+SearchMode = Literal["auto", "semantic", "full_text", "hybrid", "keyword"]
+
+
+def _top_k(value: Any) -> int:
+    return round(min(max(finite(value), 1), 100))
+
+
+class Options(BaseModel):
+    """How to search: the vocabulary that all services share. Values away from the default need a service that has them."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True, str_strip_whitespace=True)
+
+    modes: ClassVar[dict[str, str]] = {}
+    """search_mode to the service's own word; `auto` is always there."""
+    offers: ClassVar[frozenset[str]] = frozenset()
+    """Those of OPTIONAL that the service has."""
+    OPTIONAL: ClassVar[tuple[str, ...]] = (
+        "rerank",
+        "rerank_model",
+        "vector_weight",
+        "expand_query",
+        "candidates",
+        "token_limit",
+        "use_knowledge_graph",
+        "cross_languages",
+    )
+
+    top_k: Annotated[int, BeforeValidator(_top_k)] = 5
+    """At most how many passages, clamped to 1-100."""
+    score_threshold: Annotated[float, Field(ge=0, le=1), BeforeValidator(finite)] = 0.0
+    """Least similarity; 0 is off."""
+    search_mode: SearchMode = "auto"
+    rerank: bool = False
+    rerank_model: str = ""
+    vector_weight: Annotated[float, Field(ge=0, le=1), BeforeValidator(finite)] | None = None
+    """Share of meaning against words in a hybrid search; None is the service's own."""
+    expand_query: bool = False
+    candidates: Annotated[int, Field(ge=1, le=10_000), or_default(1024)] = 1024
+    token_limit: Annotated[int, Field(ge=1, le=20_000), or_default(5000)] = 5000
+    use_knowledge_graph: bool = False
+    cross_languages: Texts = ()
+    cite_source: bool = False
+    timeout: Annotated[float, Field(ge=1, le=110), or_default(12)] = 12.0
+    """Seconds for everything: tries, waits, body."""
+
+    _drop_unset = model_validator(mode="before")(without_unset)
+
+    @model_validator(mode="after")
+    def _available(self) -> Self:
+        if self.search_mode != "auto" and self.search_mode not in self.modes:
+            have = ", ".join(("auto", *self.modes))
+            raise ValueError(f"search_mode {self.search_mode} is not available here; use {have}")
+        for name in self.OPTIONAL:
+            if name not in self.offers and getattr(self, name) != type(self).model_fields[name].default:
+                raise ValueError(f"{name} is not available here; leave it at its default")
+        if self.vector_weight is not None and self.search_mode not in ("auto", "hybrid"):
+            raise ValueError("vector_weight works with search_mode hybrid (or auto); leave it blank")
+        return self
+
+
+class Failure(NamedTuple):
+    """A row of a service's table of failures: the pattern of the gist, and the error it stands for."""
+
+    pattern: str
+    kind: type[BridgeError]
+    happened: str
+    remedy: str
+    retry: Retry | None = None
+
+
+class Backend(BaseModel, ABC):
+    """One service's settings and how to search it. Frozen; holds the whole of a call's configuration."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True, str_strip_whitespace=True)
+
+    product: ClassVar[str]
+    address_tail: ClassVar[str] = ""
+    """The pattern of what people paste behind the base URL, from its slash to the end."""
+    dataset_pattern: ClassVar[str] = ""
+    """What a dataset id looks like; it is searched for in what was pasted, a page's address for one."""
+    dataset_hint: ClassVar[str] = "copy it from the service's page"
+    """Where an admin finds a dataset's id."""
+    query_limit: ClassVar[int] = 4000
+    """Code points of a query that the service takes, or that still make sense there."""
+    version_header: ClassVar[str] = ""
+    """The response header in which the service tells its version."""
+    filters: ClassVar[bool] = True
+    """Whether the service takes filters; else they are checked here alone, on the metadata that it returns."""
+    failures: ClassVar[tuple[Failure, ...]] = ()
+    """The first row whose pattern fits the gist counts."""
+    resend: ClassVar[bool] = True
+    """Whether a request that may have arrived can be sent again."""
+
+    backend: str
+    api_base_url: str
+    api_key: Key
+    dataset_id: Texts
+    verify_tls: bool = True
+    check_on_save: bool = True
+    options: Options = Options()
+
+    _drop_unset = model_validator(mode="before")(without_unset)
+
+    @model_validator(mode="after")
+    def _usable(self) -> Self:
+        try:
+            base = self._address()
+        except ValueError as error:
+            raise ValueError(f"api_base_url {error}") from None
+        values = {"api_base_url": base, "dataset_id": self._dataset_ids()}
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        return self
+
+    @property
+    def timeout(self) -> float:
+        """Seconds for everything that one retrieval does."""
+        return self.options.timeout
+
+    def _address(self) -> str:
+        return address(self.api_base_url, self.address_tail)
+
+    def _dataset_ids(self) -> tuple[str, ...]:
+        if not self.dataset_id:
+            raise ValueError(f"dataset_id is missing; {self.dataset_hint}")
+        if not self.dataset_pattern:
+            return self.dataset_id
+        found = [re.search(self.dataset_pattern, item) for item in self.dataset_id]
+        if not all(found):
+            raise ValueError(f"dataset_id holds no {self.product} dataset id; {self.dataset_hint}")
+        return tuple(dict.fromkeys(match[0] for match in found if match))
+
+    def question(self, query: str, filters: dict[str, Any] | None = None) -> Question:
+        """A host's query and filters as the service takes them; SettingsError for a filter that can't be read."""
+        try:
+            return Question.of(query, filters or {}, self.query_limit)
+        except SettingsError as error:
+            raise error.at(f"{self.product} settings") from None
+
+    def enough(self, question: Question) -> int | None:
+        """How many passages of one list need to be read, a few to spare for doubles; None where some may be dropped."""
+        dropping = question.where.conditions or self.options.score_threshold
+        return None if dropping else self.options.top_k + SPARE
+
+    def kept(self, question: Question, hits: list[Hit]) -> list[Hit]:
+        """The hits that the question's filter lets pass.
+
+        SettingsError where nobody can tell: the service doesn't filter, and no hit has a field that the filter names.
+        """
+        where = question.where
+        if hits and not self.filters:
+            fields = [c.field for c in where.conditions if all(lookup(h.metadata, c.field) is None for h in hits)]
+            if fields:
+                raise SettingsError(
+                    f"filters: {self.product} neither filters nor returns {', '.join(fields)}",
+                    f"Filter by one of: {', '.join(sorted(hits[0].metadata))}",
+                )
+        return [hit for hit in hits if where.holds(hit.metadata)]
+
+    @abstractmethod
+    async def search(self, question: Question, http: Http) -> list[Hit]:
+        """The service's passages for a question that isn't blank, in its order; raises BridgeError."""
+
+    async def describe(self, http: Http) -> list[str]:  # noqa: ARG002
+        """What the service says about each dataset without a search, a line each; raises BridgeError."""
+        return []
+
+    def accepts(self, reply: Reply) -> bool:
+        """Whether the service says that it did what it was asked."""
+        return reply.status in range(200, 300) and reply.is_json
+
+    def words(self, data: Any) -> str:
+        """What an answer says in words about a failure."""
+        said = mapping(data)
+        return next((said[k] for k in ("message", "error_msg", "error", "detail") if isinstance(said.get(k), str)), "")
+
+    def gist(self, reply: Reply) -> str:
+        """`<status> <code> <message>` of a failure, or `<status> page <version>`: what the `failures` table looks at."""
+        if not reply.is_json:
+            return f"{reply.status} page {reply.version}"
+        return f"{reply.status} {mapping(reply.data).get('code', '')} {self.words(reply.data)}"
+
+    def failure(self, reply: Reply) -> BridgeError | None:
+        """The error in the service's own terms for an answer that it doesn't accept; None leaves it to the status."""
+        gist = self.gist(reply)
+        row = next((row for row in self.failures if re.match(row.pattern, gist)), None)
+        return row and row.kind(f"{row.happened} ({reply.said})", row.remedy, retry=row.retry)

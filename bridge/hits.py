@@ -1,0 +1,80 @@
+"""What services find: one passage, a list read record by record, and lists joined."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bridge.errors import BridgeError, ResponseError
+from bridge.http import Http
+from bridge.values import worst_last
+
+
+@dataclass(slots=True)
+class Hit:
+    """One passage as the service scored it: `score` unbounded, None without a measure."""
+
+    id: str
+    text: str
+    score: float | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+    """`document_name`, `measure`, `document_metadata` (what filters look at first) and whatever else the service says."""
+
+
+def read_each(items: Any, read: Callable[[dict[str, Any]], Hit], http: Http, enough: int | None = None) -> list[Hit]:
+    """Read a list of records one by one; what is no object or has no passage is left out and counted in a note.
+
+    After `enough` passages the rest is only counted. ResponseError where `items` is no list, or no record is an object.
+    """
+    if not isinstance(items, list) or (items and not any(isinstance(item, dict) for item in items)):
+        raise ResponseError("the answer holds no list of passages", "Check that api_base_url belongs to this service")
+    hits: list[Hit] = []
+    looked = 0
+    for item in items:
+        looked += 1
+        hit = read(item) if isinstance(item, dict) else None
+        if hit and hit.text.strip():
+            hits.append(hit)
+            if len(hits) == enough:
+                break
+    if odd := looked - len(hits):
+        http.note(f"{odd} of {len(items)} records had no passage and were left out")
+    http.unread += len(items) - looked
+    return hits
+
+
+async def side_by_side(ids: Sequence[str], search: Callable[[str], Awaitable[list[Hit]]]) -> list[Hit]:
+    """Search several datasets at once; the lists are merged by score where all hits have one, else in turns by rank.
+
+    The first dataset that fails fails the whole, and is named.
+    """
+    if len(ids) == 1:
+        return await search(ids[0])
+
+    async def one(dataset: str) -> list[Hit]:
+        try:
+            return await search(dataset)
+        except BridgeError as error:
+            error.dataset = dataset
+            raise
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one(dataset)) for dataset in ids]
+    except BaseExceptionGroup as failed:
+        raise failed.exceptions[0] from None
+    return merged([task.result() for task in tasks])
+
+
+def by_score(hits: list[Hit]) -> list[Hit]:
+    """Best first, equals in their order, hits without a score last."""
+    return sorted(hits, key=lambda hit: worst_last(hit.score))
+
+
+def merged(lists: Iterable[list[Hit]]) -> list[Hit]:
+    """One list of several ranked ones."""
+    ranked = [(rank, hit) for hits in lists for rank, hit in enumerate(hits)]
+    scores = [hit.score for _, hit in ranked if hit.score is not None]
+    if len(scores) == len(ranked):
+        return by_score([hit for _, hit in ranked])
+    return [hit for _, hit in sorted(ranked, key=lambda pair: pair[0])]

@@ -1,0 +1,221 @@
+"""One retrieval's requests: the deadline, the tries, the notes."""
+
+import asyncio
+import re
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext
+from dataclasses import dataclass, field
+from hashlib import sha256
+from urllib.parse import urlsplit
+
+import httpx
+import tenacity
+
+from bridge.errors import BridgeError, SettingsError, UnavailableError, shortened
+from bridge.http.faults import by_exception, by_status
+from bridge.http.network import Network
+from bridge.http.pool import Lane, Pool
+from bridge.http.privacy import Privacy
+from bridge.http.reply import Json, Reply, decode, encode, read
+from bridge.http.service import Service
+
+CONNECT_LIMIT = 5.0
+TRIES = 3
+HEADERS = {"Accept": "application/json", "Accept-Encoding": "gzip", "User-Agent": "KnowledgeBridge/0.1"}
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A pool as one installation uses it: over its network, with a memory of its own."""
+
+    pool: Pool
+    network: Network = field(default_factory=Network)
+    tenant: str = ""
+
+    @asynccontextmanager
+    async def open(self, service: Service, asked: str = "") -> AsyncIterator["Http"]:
+        """An Http for one retrieval. What runs inside ends within the service's timeout, or as UnavailableError.
+
+        `asked` is kept out of every text, like the key. What is remembered of an address (answers, failures) is kept
+        apart by address, key and tenant.
+        """
+        key = service.api_key.get_secret_value()
+        who = (self.tenant, sha256(f"{service.api_base_url}\0{key}".encode()).digest())
+        async with self.pool.lane(service, self.network) as lane:
+            http = Http(self.pool, lane, service, Privacy(key, asked), who)
+            pause = self.pool.patience.call(who) if self.network.pause_after_failures else nullcontext()
+            try:
+                with pause:
+                    try:
+                        async with asyncio.timeout(service.timeout):
+                            yield http
+                    except TimeoutError:
+                        raise http.late() from None
+            except BridgeError as error:
+                raise http.placed(error) from None
+
+
+@dataclass(slots=True)
+class Http:
+    """Requests of one retrieval, bound to one service: its address, key and deadline. Made by `Access.open`."""
+
+    pool: Pool
+    lane: Lane
+    service: Service
+    privacy: Privacy
+    who: tuple[str, bytes]
+    """Tenant, and a digest of address and key: whose memory this is."""
+    started: float = field(default_factory=time.monotonic)
+    tries: int = 0
+    answered: bool = False
+    version: str = ""
+    notes: list[str] = field(default_factory=list)
+    last: BridgeError | None = None
+    unread: int = 0
+    """Records that the service found and that nobody needed to read."""
+    fresh: bool = False
+    """Whether answers that were kept don't count."""
+
+    async def get(self, path: str, params: dict[str, str] | None = None, keep: float = 0.0) -> Json:
+        """The JSON behind `path`; with `keep` an answer may be that many seconds old. Raises BridgeError."""
+        if not keep:
+            return await self._send("GET", path, params=params)
+        name = (*self.who, path, str(params))
+        answer = None if self.fresh else self.pool.kept(name)
+        if answer is None:
+            answer = await self._send("GET", path, params=params)
+            self.pool.keep(name, answer, keep)
+        return answer
+
+    async def post(self, path: str, payload: Json) -> Json:
+        """The JSON that `payload` is answered with. Raises BridgeError."""
+        return await self._send("POST", path, payload=payload)
+
+    def note(self, text: str) -> None:
+        """Tell the admin something that is no failure; it reaches the log and the response's metadata."""
+        self.notes.append(text)
+
+    def seen(self, value: Json) -> str:
+        """The names on the top level of an answer, made fit to show."""
+        if not isinstance(value, dict):
+            return f"a JSON {'list' if isinstance(value, list) else type(value).__name__}"
+        return f"keys: {self.privacy.quote(', '.join(list(value)[:8])) or 'none'}"
+
+    @property
+    def where(self) -> str:
+        """`<Product> <version> at <host>`."""
+        product = f"{self.service.product} {self.version}".strip()
+        return f"{product} at {shortened(urlsplit(self.service.api_base_url).netloc, 60)}"
+
+    def placed(self, error: BridgeError) -> BridgeError:
+        """The error with the service that it belongs to."""
+        error.answered = self.answered
+        return error if error.where else error.at(self.where)
+
+    def late(self) -> BridgeError:
+        """The error of a retrieval that ran into its deadline."""
+        why = f" (before that: {self.last.happened})" if self.last else ""
+        return UnavailableError(
+            f"no answer within {self.service.timeout:g} s{why}",
+            "Check the service, or raise timeout in the retrieval settings",
+        ).at(self.where, self.tries)
+
+    # ---- one request with its retries
+
+    async def _send(
+        self, method: str, path: str, *, params: dict[str, str] | None = None, payload: Json = None
+    ) -> Json:
+        request = self._request(method, path, params, payload)
+        self.tries = 0
+        try:
+            return await self._try(request)
+        except BridgeError as error:
+            failed: BridgeError | None = error
+        tries = 1
+
+        async def again() -> Json:
+            # tenacity costs as much as all the rest of a call, so it comes in with the first failure, as its first try
+            nonlocal failed, tries
+            if failed:
+                first, failed = failed, None
+                raise first
+            tries += 1
+            return await self._try(request)
+
+        retrying = tenacity.AsyncRetrying(
+            stop=tenacity.stop_after_attempt(TRIES),
+            retry=tenacity.retry_if_exception(lambda error: self._may_retry(error, tries)),
+            wait=_pause,
+            reraise=True,
+        )
+        try:
+            return await retrying(again)
+        except BridgeError as error:
+            raise error.at(self.where, tries) from None
+
+    def _may_retry(self, error: BaseException, tries: int) -> bool:
+        if not isinstance(error, BridgeError) or error.retry is None or tries >= error.retry.tries:
+            return False
+        left = self.service.timeout - (time.monotonic() - self.started)
+        return error.retry.after < left and (self.service.resend or error.retry.unsent)
+
+    def _request(self, method: str, path: str, params: dict[str, str] | None, payload: Json) -> httpx.Request:
+        headers = dict(HEADERS)
+        if self.privacy.key:
+            headers["Authorization"] = f"Bearer {self.privacy.key}"
+        content = None
+        if method == "POST":
+            headers["Content-Type"] = "application/json"
+            content = encode(payload)
+        connect = min(CONNECT_LIMIT, self.service.timeout)
+        try:
+            return httpx.Request(
+                method,
+                self.lane.url(self.service.api_base_url + path),
+                params=params,
+                headers=headers,
+                content=content,
+                extensions={"timeout": {"connect": connect}},
+            )
+        except (httpx.InvalidURL, ValueError):
+            raise SettingsError(
+                "api_base_url is no address that can be asked", "Type it like https://host or http://host:port"
+            ) from None
+
+    async def _try(self, request: httpx.Request) -> Json:
+        """One exchange; a failure of any kind leaves as BridgeError."""
+        self.tries += 1
+        try:
+            reply = await self._exchange(request)
+            if self.service.accepts(reply):
+                return reply.data
+            error = self.service.failure(reply) or by_status(reply)
+        except BridgeError as raised:
+            error = raised
+        except (httpx.TransportError, OSError) as raised:
+            error = by_exception(raised, proxied=self.lane.proxy is not None)
+        self.last = error.at(self.where)
+        raise error from None
+
+    async def _exchange(self, request: httpx.Request) -> Reply:
+        async with self.lane.connection() as connection:
+            response = await connection.handle_async_request(request)
+            try:
+                self.answered = True
+                told = response.headers.get(self.service.version_header, "")
+                if told and not self.version and re.fullmatch(r"v?\d{1,4}(\.\d{1,6}){1,3}([.+-][a-z0-9]{1,8})?", told):
+                    self.version = told
+                body = await read(response)
+            finally:
+                await response.aclose()
+        data, is_json = decode(body)
+        words, quote = self.service.words, self.privacy.quote
+        return Reply(response.status_code, response.headers, data, is_json, body, request.url.path, told, words, quote)
+
+
+def _pause(state: tenacity.RetryCallState) -> float:
+    """Seconds before the next try: what the failure asks for, at least a random and growing pause."""
+    error = state.outcome.exception() if state.outcome else None
+    asked = error.retry.after if isinstance(error, BridgeError) and error.retry else 0.0
+    return max(asked, float(tenacity.wait_random_exponential(multiplier=0.2, max=2)(state)))

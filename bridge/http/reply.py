@@ -1,0 +1,97 @@
+"""One answer, read whole: unpacked within a limit, and its JSON."""
+
+import json
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import orjson
+
+from bridge.errors import ResponseError
+
+SIZE_LIMIT = 8 * 1024 * 1024
+Json = Any
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer: `data` is its JSON, None where it is none; `is_json` tells a null from that."""
+
+    status: int
+    headers: httpx.Headers
+    data: Json
+    is_json: bool
+    body: bytes
+    path: str
+    version: str
+    """What the service calls itself, empty where it doesn't."""
+    words: Callable[[Json], str]
+    """The service's own way to say what failed, in `data`."""
+    quote: Callable[[str], str]
+    """Makes such words fit to show."""
+
+    @property
+    def html(self) -> bool:
+        """Whether the body is a web page."""
+        return not self.is_json and b"<" in self.body[:512] and "json" not in self.headers.get("content-type", "")
+
+    @property
+    def said(self) -> str:
+        """The status and what the body says about it, made fit to show."""
+        words = self.words(self.data) if self.is_json else self.body[:400].decode("utf-8", "replace")
+        quoted = self.quote(words)
+        return f"{self.status}: {quoted}" if quoted else f"status {self.status}"
+
+
+def encode(payload: Json) -> bytes:
+    """JSON as UTF-8; what UTF-8 can't carry becomes question marks."""
+    try:
+        return orjson.dumps(payload)
+    except TypeError:  # a lone surrogate, an integer past 64 bits
+        return json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def decode(body: bytes) -> tuple[Json, bool]:
+    """The JSON of a body and whether it is any: also what only Python reads (NaN, UTF-16, lone surrogates)."""
+    try:
+        return orjson.loads(body), True
+    except ValueError:
+        pass
+    try:
+        return json.loads(body), True
+    except (ValueError, RecursionError):
+        return None, False
+
+
+async def read(response: httpx.Response) -> bytes:
+    """The body, unpacked; ResponseError past SIZE_LIMIT, however it was packed."""
+    packing = response.headers.get("content-encoding", "identity").strip().lower()
+    if packing not in ("identity", "gzip", "x-gzip", "deflate"):
+        raise ResponseError(
+            "the answer is packed in an unknown way", "Switch compression off in the proxy before the service"
+        )
+    inflater = None if packing == "identity" else zlib.decompressobj(wbits=47)
+    parts: list[bytes] = []
+    room = SIZE_LIMIT
+    async for chunk in _stream(response):
+        try:
+            part = inflater.decompress(chunk, room + 1) if inflater else chunk
+        except zlib.error:
+            raise ResponseError("the answer's compression is broken", "Check the proxy before the service") from None
+        room -= len(part)
+        if room < 0:
+            raise ResponseError(
+                f"the answer is larger than {SIZE_LIMIT // 2**20} MB", "Ask for fewer or smaller passages (top_k)"
+            )
+        parts.append(part)
+    if inflater and not inflater.eof and parts:
+        raise ResponseError("the answer's compression is broken off", "Check the proxy before the service")
+    return b"".join(parts)
+
+
+def _stream(response: httpx.Response) -> httpx.AsyncByteStream:
+    if not isinstance(response.stream, httpx.AsyncByteStream):  # pragma: no cover - a transport of httpx has no other
+        raise TypeError(type(response.stream).__name__)
+    return response.stream

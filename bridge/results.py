@@ -1,0 +1,86 @@
+"""Hits into LangBot's entries: threshold, cut, ids, score and distance. The only place that knows scores."""
+
+import math
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+from langbot_plugin.api.entities.builtin.provider.message import ContentElement
+from langbot_plugin.api.entities.builtin.rag import RetrievalResponse, RetrievalResultEntry
+
+from bridge.hits import Hit
+from bridge.values import digest, strict, strict_metadata
+
+
+class Wanted(Protocol):
+    """What of the hits is shown, and how."""
+
+    @property
+    def top_k(self) -> int:
+        """At most how many."""
+
+    @property
+    def score_threshold(self) -> float:
+        """Least score; 0 is off."""
+
+    @property
+    def cite_source(self) -> bool:
+        """Whether a line with the document's name and link stands before each text."""
+
+
+def response(hits: list[Hit], wanted: Wanted, notes: Iterable[str] = (), unread: int = 0) -> RetrievalResponse:
+    """At most `top_k` entries in the order of `hits`, each with a unique id and a text.
+
+    `score` is finite and in 0..1, or None without a measure; `distance` is 1 - score, 1.0 without a score. A score
+    that had to be clamped stays in the metadata as `raw_score`. Unscored hits pass only without a threshold. `unread`
+    passages more were found.
+    """
+    entries: dict[str, RetrievalResultEntry] = {}
+    texts: dict[str, str] = {}
+    found = 0
+    for hit in hits:
+        score = _similarity(hit)
+        if not hit.text.strip() or (wanted.score_threshold and (score is None or score < wanted.score_threshold)):
+            continue
+        ident = strict(hit.id) or digest(hit.metadata.get("document_name"), hit.text)
+        if texts.get(ident) == hit.text:
+            continue
+        found += 1
+        if len(entries) < wanted.top_k:
+            while ident in entries:
+                ident += "-2"
+            texts[ident] = hit.text
+            entries[ident] = _entry(ident, hit, score, wanted)
+    told = list(notes)
+    return RetrievalResponse(
+        results=list(entries.values()), total_found=found + unread, metadata={"notes": told} if told else {}
+    )
+
+
+def _similarity(hit: Hit) -> float | None:
+    if hit.score is None or not math.isfinite(hit.score):
+        return None
+    score = min(max(hit.score, 0.0), 1.0)
+    if score != hit.score:
+        hit.metadata["raw_score"] = hit.score
+    return score
+
+
+def _entry(ident: str, hit: Hit, score: float | None, wanted: Wanted) -> RetrievalResultEntry:
+    return RetrievalResultEntry(
+        id=ident,
+        content=[ContentElement.from_text(strict(_cited(hit) if wanted.cite_source else hit.text))],
+        metadata=strict_metadata(hit.metadata),
+        distance=1.0 if score is None else 1.0 - score,
+        score=score,
+    )
+
+
+def _cited(hit: Hit) -> str:
+    """The passage below a line that names its document, since a pipeline's prompt holds nothing but text."""
+    name, link = (_line(hit.metadata.get(field)) for field in ("document_name", "url"))
+    source = f"{name} ({link})" if name and link and name != link else name or link
+    return f"Source: {source}\n{hit.text}" if source else hit.text
+
+
+def _line(value: Any) -> str:
+    return " ".join(value.split()) if isinstance(value, str) else ""

@@ -1,0 +1,144 @@
+"""Named connections: sets of settings in the plugin's storage, so that a service is swapped or a key rotated in one place."""
+
+import asyncio
+import json
+import uuid
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from bridge.errors import BridgeError, SettingsError
+from bridge.values import mapping, text
+
+PREFIX = "connection/"
+NAME_LIMIT = 60
+KEPT = ("api_key",)
+"""Settings that never leave for a browser."""
+NO_STORAGE = "Check LangBot's database and log; where its SQLAlchemy is 2.1 or newer, install sqlalchemy<2.1"
+
+
+class Storage(Protocol):
+    """The host's storage of the plugin, as the SDK's plugin object offers it. Every call may raise."""
+
+    async def set_plugin_storage(self, key: str, value: bytes) -> None: ...
+    async def get_plugin_storage(self, key: str) -> bytes: ...
+    async def get_plugin_storage_keys(self) -> list[str]: ...
+    async def delete_plugin_storage(self, key: str) -> None: ...
+
+
+class ConflictError(BridgeError):
+    """Somebody else saved or deleted the connection in between."""
+
+
+class StorageError(BridgeError):
+    """The host's storage can't be read or written, or holds what is no connection."""
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """One named set of creation settings (`backend` among them). `revision` changes with every save."""
+
+    name: str
+    settings: dict[str, Any]
+    revision: str
+
+    def shown(self) -> dict[str, Any]:
+        """What a browser may see: no key, only whether there is one."""
+        settings = {name: value for name, value in self.settings.items() if name not in KEPT}
+        return {
+            "name": self.name,
+            "revision": self.revision,
+            "settings": settings,
+            "has_key": bool(self.settings.get("api_key")),
+        }
+
+
+class Connections:
+    """The connections of one storage. Writes of one process are made one after another."""
+
+    def __init__(self) -> None:
+        self._writing = asyncio.Lock()
+
+    async def all(self, storage: Storage) -> tuple[list[Connection], list[str]]:
+        """All connections by name, and the names under which something damaged is stored. StorageError otherwise."""
+        good, damaged = [], []
+        for name in await self._names(storage):
+            try:
+                good.append(await self._read(storage, name))
+            except ValueError:
+                damaged.append(name)
+        return good, damaged
+
+    async def get(self, storage: Storage, name: str) -> Connection:
+        """One connection; SettingsError that lists the names there are where it's missing."""
+        try:
+            return await self._read(storage, name)
+        except ValueError:
+            raise StorageError(
+                f"connection {name!r} is damaged", "Delete it on the plugin's page, make it anew"
+            ) from None
+        except StorageError:
+            names = await self._names(storage)  # the host doesn't tell a missing value from a storage that fails
+            if name in names:
+                raise
+        have = ", ".join(names) or "none yet"
+        raise SettingsError(f"connection {name[:NAME_LIMIT]!r} is not there", f"Use one of: {have}"[:150])
+
+    async def save(
+        self, storage: Storage, name: str, settings: dict[str, Any], original: str = "", revision: str = ""
+    ) -> Connection:
+        """Store a new connection, or change or rename the one called `original` as it was at `revision`.
+
+        ConflictError where somebody else was faster, SettingsError for a bad name.
+        """
+        name = name.strip()
+        if not name or len(name) > NAME_LIMIT or not name.isprintable():
+            raise SettingsError(f"name must have 1 to {NAME_LIMIT} characters in one line", "Choose another name")
+        async with self._writing:
+            names = await self._names(storage)
+            if original:
+                await self._unchanged(storage, original, revision, names)
+            if name != original and name in names:
+                raise ConflictError(f"a connection called {name!r} is there already", "Choose another name")
+            made = Connection(name, settings, uuid.uuid4().hex)
+            raw = json.dumps({"settings": settings, "revision": made.revision}, ensure_ascii=False).encode()
+            await self._call(storage.set_plugin_storage(PREFIX + name, raw), "saved")
+            if original and original != name:
+                await self._call(storage.delete_plugin_storage(PREFIX + original), "renamed")
+        return made
+
+    async def delete(self, storage: Storage, name: str, revision: str) -> None:
+        """Delete a connection as it was at `revision`; one that is damaged has none. ConflictError otherwise."""
+        async with self._writing:
+            await self._unchanged(storage, name, revision, await self._names(storage))
+            await self._call(storage.delete_plugin_storage(PREFIX + name), "deleted")
+
+    async def _unchanged(self, storage: Storage, name: str, revision: str, names: list[str]) -> None:
+        if name not in names:
+            raise ConflictError(f"connection {name!r} was deleted by somebody else", "Load the list anew")
+        try:
+            found = (await self._read(storage, name)).revision
+        except ValueError:
+            found = ""
+        if found != revision:
+            raise ConflictError(
+                f"connection {name!r} was changed by somebody else", "Load it anew and repeat your change"
+            )
+
+    async def _names(self, storage: Storage) -> list[str]:
+        keys = await self._call(storage.get_plugin_storage_keys(), "listed")
+        return sorted(key.removeprefix(PREFIX) for key in keys if key.startswith(PREFIX))
+
+    async def _read(self, storage: Storage, name: str) -> Connection:
+        """ValueError where what is stored is no connection."""
+        told = json.loads(await self._call(storage.get_plugin_storage(PREFIX + name), "read"))
+        settings = mapping(mapping(told).get("settings"))
+        if not settings:
+            raise ValueError(name)
+        return Connection(name, settings, text(mapping(told).get("revision")))
+
+    @staticmethod
+    async def _call(request: Any, what: str) -> Any:
+        try:
+            return await request
+        except Exception:  # noqa: BLE001 - the host's faults come as many classes, and with its internals in their texts
+            raise StorageError(f"the plugin's storage failed: nothing could be {what}", NO_STORAGE) from None

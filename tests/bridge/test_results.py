@@ -1,0 +1,130 @@
+import json
+import math
+
+import pytest
+
+from adapters.backend import Options
+from bridge.hits import Hit, merged
+from bridge.results import response
+
+
+def entries(*hits, notes=(), **options):
+    return response(list(hits), Options(**options), notes)
+
+
+def hit(ident="a", text="some text", score=0.5, **metadata):
+    return Hit(ident, text, score, metadata)
+
+
+@pytest.mark.parametrize(
+    ("raw", "score", "distance"),
+    [
+        (0.75, 0.75, 0.25),
+        (0, 0, 1),
+        (1, 1, 0),
+        (30.35, 1, 0),
+        (-0.2, 0, 1),
+        (None, None, 1),
+        (math.nan, None, 1),
+        (math.inf, None, 1),
+    ],
+)
+def test_score_and_distance(raw, score, distance):
+    [entry] = entries(hit(score=raw)).results
+    assert (entry.score, entry.distance) == (score, distance)
+    json.dumps(entry.model_dump(mode="json"), allow_nan=False)
+
+
+def test_a_clamped_score_stays_in_the_metadata():
+    assert entries(hit(score=30.35)).results[0].metadata["raw_score"] == 30.35
+    assert "raw_score" not in entries(hit(score=0.5)).results[0].metadata
+
+
+def test_order_is_kept_and_cut():
+    found = entries(*(hit(str(n), score=n / 10) for n in range(6)), top_k=4)
+    assert [entry.id for entry in found.results] == ["0", "1", "2", "3"]
+    assert found.total_found == 6
+
+
+def test_threshold_lets_unscored_hits_pass_only_when_off():
+    hits = [hit("a", score=0.3), hit("b", score=0.29), hit("c", score=None)]
+    assert [e.id for e in entries(*hits, score_threshold=0.3).results] == ["a"]
+    assert [e.id for e in entries(*hits).results] == ["a", "b", "c"]
+
+
+def test_ids_are_unique_and_never_empty():
+    found = entries(hit("a", "one"), hit("a", "two"), hit("a", "three"), hit("", "four"), hit("", "five")).results
+    assert [e.id for e in found][:3] == ["a", "a-2", "a-2-2"]
+    assert len({e.id for e in found}) == 5
+    assert all(e.id for e in found)
+
+
+def test_the_same_passage_twice_is_one():
+    found = entries(hit("a"), hit("a"), hit("", "x"), hit("", "x"))
+    assert [entry.content[0].text for entry in found.results] == ["some text", "x"]
+    assert found.total_found == 2
+
+
+def test_ids_without_an_id_are_the_same_at_every_call():
+    assert entries(hit("")).results[0].id == entries(hit("")).results[0].id != entries(hit("", "y")).results[0].id
+
+
+def test_blank_passages_are_no_results():
+    assert entries(hit(text=" \n"), hit(text="")).results == []
+
+
+@pytest.mark.parametrize(
+    ("metadata", "line"),
+    [
+        ({"document_name": "a.txt", "url": "http://x.test/a"}, "Source: a.txt (http://x.test/a)\n"),
+        ({"document_name": "a\n b.txt"}, "Source: a b.txt\n"),
+        ({"url": "http://x.test/a"}, "Source: http://x.test/a\n"),
+        ({"document_name": "http://x.test", "url": "http://x.test"}, "Source: http://x.test\n"),
+        ({"document_name": 7}, ""),
+    ],
+)
+def test_cite_source(metadata, line):
+    assert entries(hit(**metadata), cite_source=True).results[0].content[0].text == f"{line}some text"
+    assert entries(hit(**metadata)).results[0].content[0].text == "some text"
+
+
+@pytest.mark.parametrize(
+    ("given", "made"),
+    [
+        (math.nan, None),
+        (-math.inf, None),
+        ("a\ud83d\ude00\ud800b", "a\U0001f600\ufffdb"),
+        ({"\udc00": ["\udfff", math.inf, {"x": 1.5}]}, {"\ufffd": ["\ufffd", None, {"x": 1.5}]}),
+    ],
+)
+def test_metadata_comes_strict(given, made):
+    [entry] = entries(hit(odd=given)).results
+    assert entry.metadata == {"odd": made}
+    json.dumps(entry.model_dump(mode="json"), allow_nan=False, ensure_ascii=False).encode()
+
+
+def test_ids_and_texts_come_strict():
+    [one, two] = entries(hit("\ud800", "\udfff!"), hit("", "\ud800")).results
+    assert (one.id, one.content[0].text, two.content[0].text) == ("\ufffd", "\ufffd!", "\ufffd")
+
+
+def test_bottomless_metadata_is_cut():
+    deep: dict[str, object] = {}
+    for _ in range(900):
+        deep = {"x": deep}
+    json.dumps(entries(hit(odd=deep)).results[0].model_dump(mode="json"))
+
+
+def test_notes_reach_the_metadata():
+    assert entries(notes=["n"]).metadata == {"notes": ["n"]}
+    assert entries().metadata == {}
+
+
+def test_lists_merge_by_score_where_all_have_one():
+    lists = [[hit("a", score=0.9), hit("b", score=0.2)], [hit("c", score=0.5)]]
+    assert [h.id for h in merged(lists)] == ["a", "c", "b"]
+
+
+def test_lists_merge_in_turns_where_one_has_none():
+    lists = [[hit("a", score=0.9), hit("b", score=None)], [hit("c", score=0.95), hit("d", score=0.1)]]
+    assert [h.id for h in merged(lists)] == ["a", "c", "b", "d"]
