@@ -100,7 +100,7 @@ class Backend(BaseModel, ABC):
     query_limit: ClassVar[int] = 4000
     """Code points of a query that the service takes, or that still make sense there."""
     version_header: ClassVar[str] = ""
-    """The response header in which the service tells its version."""
+    """The response header in which the service tells its version, in small letters."""
     filters: ClassVar[bool] = True
     """Whether the service takes filters; else they are checked here alone, on the metadata that it returns."""
     failures: ClassVar[tuple[Failure, ...]] = ()

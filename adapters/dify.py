@@ -69,7 +69,7 @@ class Dify(Backend):
     dataset_pattern: ClassVar[str] = r"(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
     dataset_hint: ClassVar[str] = "copy the id (with its hyphens) out of the dataset's page address in Dify"
     query_limit: ClassVar[int] = 250
-    version_header: ClassVar[str] = "X-Version"
+    version_header: ClassVar[str] = "x-version"
     failures: ClassVar[tuple[Failure, ...]] = _FAILURES
 
     backend: Literal["dify"] = "dify"

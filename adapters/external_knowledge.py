@@ -11,7 +11,7 @@ from bridge.hits import Hit, read_each, side_by_side
 from bridge.http import Http, Reply
 from bridge.question import Question
 from bridge.settings import Key
-from bridge.values import digest, filled, link_in, mapping, number, text
+from bridge.values import digest, filled, first, link_in, mapping, number, text
 
 _FAILURES = (
     Failure(r"\d+ (1001|1002|109)|40[13]", AuthError, "the API key was refused", "Check api_key"),
@@ -74,19 +74,17 @@ class ExternalKnowledge(Backend):
 
 def _hit(record: dict[str, Any], knowledge: str) -> Hit:
     content, title, document = text(record.get("content")), text(record.get("title")), mapping(record.get("metadata"))
-    named = next(
-        (text(document.get(name)) for name in ("chunk_id", "segment_id", "id") if text(document.get(name))), ""
-    )
+    link = link_in(document)
     return Hit(
-        id=named or digest(knowledge, title, content),
+        id=first(document, "chunk_id", "segment_id", "id") or digest(knowledge, title, content),
         text=content,
         score=number(record.get("score")),
         metadata=filled(
-            document_name=title or link_in(document),
+            document_name=title or link,
             document_id=document.get("document_id") or document.get("doc_id"),
             dataset_id=knowledge,
             measure="similarity",
             document_metadata=document,
-            url=link_in(document),
+            url=link,
         ),
     )

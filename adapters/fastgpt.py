@@ -9,7 +9,7 @@ from bridge.errors import AuthError, NotFoundError, RateLimitedError, ResponseEr
 from bridge.hits import Hit, read_each, side_by_side
 from bridge.http import Http, Reply
 from bridge.question import Question
-from bridge.values import filled, joined, link_in, mapping, number, text
+from bridge.values import filled, joined, mapping, number, text
 
 _KEY = r"\d+ (unAuthApiKey|unAuthorization|openapi)"
 _LIMIT = r"(?!429)\d+ (tooManyRequest|\S+ 429)"
@@ -104,21 +104,21 @@ class FastGPT(Backend):
         if self.options.rerank and mapping(data).get("usingReRank") is False:
             http.note("FastGPT searched without the reranker; check its rerank model")
         hits = read_each(items, lambda item: self._hit(item, dataset), http, enough)
-        whole = [_scores(mapping(item).get("score")) for item in items]
-        _measure(hits, whole, reranked=mapping(data).get("usingReRank") is not False)
+        rest = [_scores(mapping(item).get("score")) for item in items[len(hits) :]]
+        _measure(hits, rest, reranked=mapping(data).get("usingReRank") is not False)
         return hits
 
     def _hit(self, item: dict[str, Any], dataset: str) -> Hit:
-        words = joined(text(item.get("q")), text(item.get("a")))
+        words, source = joined(text(item.get("q")), text(item.get("a"))), item.get("sourceId")
         return Hit(
             id=text(item.get("id")),
-            text=_IMAGE.sub(rf"\1{self.api_base_url}", words) if "](/" in words else words,
+            text=_IMAGE.sub(rf"\1{self.api_base_url}", words) if "]" in words else words,
             metadata=filled(
                 document_name=text(item.get("sourceName")),
                 document_id=text(item.get("collectionId")),
                 dataset_id=text(item.get("datasetId")) or dataset,
-                url=link_in({"source": item.get("sourceId")}),
-                source_id=item.get("sourceId"),
+                url=source if isinstance(source, str) and source.startswith(("http://", "https://")) else "",
+                source_id=source,
                 position=item.get("chunkIndex"),
                 updated_at=item.get("updateTime"),
                 image_url=item.get("imagePreivewUrl"),
@@ -130,30 +130,36 @@ class FastGPT(Backend):
 def _scores(score: Any) -> dict[str, float]:
     """Every finite value by its kind; one plain number, as v4.6.5 and older send it, is a similarity."""
     if isinstance(score, list):
-        found = ((text(mapping(s).get("type")), number(mapping(s).get("value"))) for s in score)
-        return {kind: value for kind, value in found if kind and value is not None}
+        found = {}
+        for told in map(mapping, score):
+            kind, measured = text(told.get("type")), number(told.get("value"))
+            if kind and measured is not None:
+                found[kind] = measured
+        return found
     value = number(score)
     return {} if value is None else {"embedding": value}
 
 
-def _measure(hits: list[Hit], whole: list[dict[str, float]], *, reranked: bool) -> None:
-    """Score a list by one measure that its whole has, in its own order; rrf is a rank and never one.
+def _measure(hits: list[Hit], rest: list[dict[str, float]], *, reranked: bool) -> None:
+    """Score a list by one measure that it or its unread rest has, in its own order; rrf is a rank and never one.
 
     A hit without the measure gets the smaller of its neighbours' and is marked as estimated.
     """
     measures = _MEASURES if reranked else _MEASURES[1:]
+    own = [mapping(hit.metadata.get("scores")) for hit in hits]
+    whole = own + rest
     kind, measure = next((pair for pair in measures if any(pair[0] in scores for scores in whole)), ("", ""))
     if not kind:
         return
     logits = kind == "reRank" and any(not 0 <= scores.get(kind, 0) <= 1 for scores in whole)
     scale = _logistic if logits else _bounded if kind == "fullText" else float
-    values = [mapping(hit.metadata.get("scores")).get(kind) for hit in hits]
+    values = [scores.get(kind) for scores in own]
     scaled = [None if v is None else scale(v) for v in values]
     before, after = _nearest(scaled), _nearest(scaled[::-1])[::-1]
-    for hit, own, left, right in zip(hits, scaled, before, after, strict=True):
+    for hit, score, left, right in zip(hits, scaled, before, after, strict=True):
         estimate = 0.0 if right is None else right if left is None else min(left, right)
-        hit.score = estimate if own is None else own
-        hit.metadata["measure"] = "estimated" if own is None else measure
+        hit.score = estimate if score is None else score
+        hit.metadata["measure"] = "estimated" if score is None else measure
 
 
 def _nearest(values: list[float | None]) -> list[float | None]:

@@ -1,6 +1,5 @@
 """Jinba: a published flow, POST /api/v2/external/flows/{id}/published-run, or a search URL. Known from its documentation."""
 
-import json
 from typing import Any, ClassVar, Literal, Self
 from urllib.parse import quote
 
@@ -12,7 +11,7 @@ from bridge.hits import Hit, read_each
 from bridge.http import Http, Reply
 from bridge.question import Question
 from bridge.settings import Texts, parsed
-from bridge.values import filled, link_in, mapping, number, text, worst_last
+from bridge.values import filled, from_json, link_in, mapping, number, text, worst_last
 
 TOP_K_LIMIT = 50
 DEPTH_LIMIT = 6
@@ -132,10 +131,7 @@ class Jinba(Backend):
 def _found(value: Any, depth: int = DEPTH_LIMIT) -> list[Any] | None:
     """The list of hits in `value`: three nestings are documented, and a result may be JSON in a text."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            return None
+        value, _ = from_json(value)
     if isinstance(value, list):
         return value if not value or any(_passage(record) for record in value) else None
     if not isinstance(value, dict) or not depth:

@@ -8,7 +8,7 @@ from bridge.filters import DIFY_WORDS, Filter
 from bridge.hits import Hit, read_each
 from bridge.http import Http, Reply
 from bridge.question import Question
-from bridge.values import filled, link_in, mapping, number, text, worst_last
+from bridge.values import filled, first, link_in, mapping, number, worst_last
 
 _KEY = "Use an API key of the RAGFlow user who owns the datasets"
 _OWNER = "Check dataset_id, and that api_key belongs to its owner or team"
@@ -112,17 +112,15 @@ class RAGFlow(Backend):
         }
 
     def _hit(self, chunk: dict[str, Any]) -> Hit:
-        image = text(chunk.get("image_id")) or text(chunk.get("img_id"))
+        image = first(chunk, "image_id", "img_id")
         document = mapping(chunk.get("document_metadata"))
         words_only = self.options.search_mode == "full_text"
         return Hit(
-            id=text(chunk.get("id")) or text(chunk.get("chunk_id")),
-            text=text(chunk.get("content")) or text(chunk.get("content_with_weight")),
+            id=first(chunk, "id", "chunk_id"),
+            text=first(chunk, "content", "content_with_weight"),
             score=number(chunk.get("similarity")),
             metadata=filled(
-                document_name=next(
-                    (chunk[k] for k in ("document_keyword", "docnm_kwd", "document_name") if chunk.get(k)), ""
-                ),
+                document_name=first(chunk, "document_keyword", "docnm_kwd", "document_name"),
                 document_id=chunk.get("document_id") or chunk.get("doc_id"),
                 dataset_id=chunk.get("dataset_id") or chunk.get("kb_id"),
                 measure="rerank" if self.options.rerank else "text_rank" if words_only else "similarity",

@@ -4,11 +4,10 @@ import math
 from collections.abc import Iterable
 from typing import Any, Protocol
 
-from langbot_plugin.api.entities.builtin.provider.message import ContentElement
-from langbot_plugin.api.entities.builtin.rag import RetrievalResponse, RetrievalResultEntry
+from langbot_plugin.api.entities.builtin.rag import RetrievalResponse
 
 from bridge.hits import Hit
-from bridge.values import digest, strict, strict_metadata
+from bridge.values import carried, digest
 
 
 class Wanted(Protocol):
@@ -34,25 +33,38 @@ def response(hits: list[Hit], wanted: Wanted, notes: Iterable[str] = (), unread:
     that had to be clamped stays in the metadata as `raw_score`. Unscored hits pass only without a threshold. `unread`
     passages more were found.
     """
-    entries: dict[str, RetrievalResultEntry] = {}
+    entries: dict[str, dict[str, Any]] = {}
     texts: dict[str, str] = {}
-    found = 0
+    found, top_k, threshold, cite = 0, wanted.top_k, wanted.score_threshold, wanted.cite_source
     for hit in hits:
-        score = _similarity(hit)
-        if not hit.text.strip() or (wanted.score_threshold and (score is None or score < wanted.score_threshold)):
+        text, score = hit.text, _similarity(hit)
+        if (threshold and (score is None or score < threshold)) or not text.strip():
             continue
-        ident = strict(hit.id) or digest(hit.metadata.get("document_name"), hit.text)
-        if texts.get(ident) == hit.text:
+        ident = hit.id or digest(hit.metadata.get("document_name"), text)
+        if texts.get(ident) == text:
             continue
         found += 1
-        if len(entries) < wanted.top_k:
+        if len(entries) < top_k:
             while ident in entries:
                 ident += "-2"
-            texts[ident] = hit.text
-            entries[ident] = _entry(ident, hit, score, wanted)
+            texts[ident] = text
+            entries[ident] = {
+                "id": ident,
+                "content": [{"type": "text", "text": _cited(hit) if cite else text}],
+                "metadata": hit.metadata,
+                "distance": 1.0 if score is None else 1.0 - score,
+                "score": score,
+            }
+    shown = list(entries.values())
+    for entry, metadata in zip(shown, carried([entry["metadata"] for entry in shown]), strict=True):
+        entry["metadata"] = metadata
     told = list(notes)
-    return RetrievalResponse(
-        results=list(entries.values()), total_found=found + unread, metadata={"notes": told} if told else {}
+    return RetrievalResponse.model_validate(
+        {
+            "results": shown,
+            "total_found": found + unread,
+            "metadata": {"notes": told} if told else {},
+        }
     )
 
 
@@ -63,16 +75,6 @@ def _similarity(hit: Hit) -> float | None:
     if score != hit.score:
         hit.metadata["raw_score"] = hit.score
     return score
-
-
-def _entry(ident: str, hit: Hit, score: float | None, wanted: Wanted) -> RetrievalResultEntry:
-    return RetrievalResultEntry(
-        id=ident,
-        content=[ContentElement.from_text(strict(_cited(hit) if wanted.cite_source else hit.text))],
-        metadata=strict_metadata(hit.metadata),
-        distance=1.0 if score is None else 1.0 - score,
-        score=score,
-    )
 
 
 def _cited(hit: Hit) -> str:

@@ -1,8 +1,11 @@
 """Values as people and services send them, read kindly and written strictly."""
 
 import hashlib
+import json
 import math
 from typing import Any
+
+import orjson
 
 DEPTH_LIMIT = 20
 
@@ -25,6 +28,8 @@ def text(value: Any) -> str:
 
 def number(value: Any) -> float | None:
     """A finite number, also one written as text; None for everything else."""
+    if type(value) is float:
+        return value if math.isfinite(value) else None
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return None
     try:
@@ -42,6 +47,15 @@ def worst_last(score: Any) -> float:
 def mapping(value: Any) -> dict[str, Any]:
     """`value` if it is a JSON object, else an empty one."""
     return value if isinstance(value, dict) else {}
+
+
+def first(values: dict[str, Any], *names: str) -> str:
+    """The first text under one of these names that says something, else an empty one."""
+    for name in names:
+        value = values.get(name)
+        if value and isinstance(value, str):
+            return value
+    return ""
 
 
 def joined(question: str, answer: str) -> str:
@@ -70,25 +84,58 @@ def filled(**values: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value or value == 0}
 
 
-def strict(value: Any, depth: int = DEPTH_LIMIT) -> Any:
-    """What strict JSON and UTF-8 can carry of a value: no NaN, no infinity, no lone surrogate, no bottomless nesting."""
+def to_json(value: Any) -> bytes:
+    """JSON as UTF-8; what UTF-8 can't carry becomes a question mark."""
+    try:
+        return orjson.dumps(value)
+    except TypeError:  # a lone surrogate, or an integer past 64 bits
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def from_json(raw: bytes | str) -> tuple[Any, bool]:
+    """The value of a JSON text and whether it is one; what comes is strict, whatever was sent.
+
+    Also what orjson refuses and real services or proxies send: a byte order mark, UTF-16, NaN, lone surrogates.
+    """
+    try:
+        return orjson.loads(raw), True
+    except ValueError:
+        pass
+    try:
+        return strict(json.loads(raw)), True
+    except (ValueError, RecursionError):
+        return None, False
+
+
+def strict(value: Any) -> Any:
+    """What strict JSON and UTF-8 can carry of a value: no NaN, no infinity, no lone surrogate."""
     if isinstance(value, str):
         return value if value.isascii() else _unicode(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    if isinstance(value, dict) and depth:
-        return {strict(k): v if v is None or type(v) is int else strict(v, depth - 1) for k, v in value.items()}
-    if isinstance(value, list) and depth:
-        return [strict(item, depth - 1) for item in value]
-    return None if isinstance(value, dict | list) else value
+    if isinstance(value, dict):
+        return {strict(name): strict(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [strict(item) for item in value]
+    return value
 
 
-def strict_metadata(values: dict[str, Any]) -> dict[str, Any]:
-    """`strict` for names of our own: most values are plain texts and numbers, which are let through at once."""
-    return {
-        name: value if type(value) is int or (type(value) is str and value.isascii()) else strict(value)
-        for name, value in values.items()
-    }
+def carried(value: Any) -> Any:
+    """A value as JSON can carry it to any reader: bottomless nesting is cut, all else stays as it is."""
+    try:
+        orjson.dumps(value)
+    except TypeError:
+        return _cut(value, DEPTH_LIMIT)
+    return value
+
+
+def _cut(value: Any, depth: int) -> Any:
+    """Lists and objects below `depth` levels are None."""
+    if isinstance(value, dict):
+        return {name: _cut(item, depth - 1) for name, item in value.items()} if depth else None
+    if isinstance(value, list):
+        return [_cut(item, depth - 1) for item in value] if depth else None
+    return value
 
 
 def _unicode(value: str) -> str:

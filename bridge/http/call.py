@@ -7,22 +7,36 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from hashlib import sha256
-from urllib.parse import urlsplit
+from typing import NamedTuple
+from urllib.parse import urlencode, urlsplit
 
-import httpx
+import httpcore
 import tenacity
 
-from bridge.errors import BridgeError, SettingsError, UnavailableError, shortened
-from bridge.http.faults import by_exception, by_status
+from bridge.errors import BridgeError, UnavailableError, shortened
+from bridge.http.faults import BROKEN, by_exception, by_status
 from bridge.http.network import Network
-from bridge.http.pool import Lane, Pool
+from bridge.http.pool import Lane, Pool, Target
 from bridge.http.privacy import Privacy
-from bridge.http.reply import Json, Reply, decode, encode, read
+from bridge.http.reply import Json, Reply, read
 from bridge.http.service import Service
+from bridge.values import from_json, to_json
 
 CONNECT_LIMIT = 5.0
 TRIES = 3
-HEADERS = {"Accept": "application/json", "Accept-Encoding": "gzip", "User-Agent": "KnowledgeBridge/0.1"}
+HEADERS = (
+    (b"Accept", b"application/json"),
+    (b"Accept-Encoding", b"gzip"),
+    (b"User-Agent", b"KnowledgeBridge/0.2"),
+)
+VERSION = re.compile(r"v?\d{1,4}(\.\d{1,6}){1,3}([.+-][a-z0-9]{1,8})?")
+
+
+class Request(NamedTuple):
+    """What is sent, and where to."""
+
+    target: Target
+    sent: httpcore.Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,30 +174,25 @@ class Http:
         left = self.service.timeout - (time.monotonic() - self.started)
         return error.retry.after < left and (self.service.resend or error.retry.unsent)
 
-    def _request(self, method: str, path: str, params: dict[str, str] | None, payload: Json) -> httpx.Request:
-        headers = dict(HEADERS)
+    def _request(self, method: str, path: str, params: dict[str, str] | None, payload: Json) -> Request:
+        text = self.service.api_base_url + path
+        target = self.lane.target(f"{text}?{urlencode(params)}" if params else text)
+        headers = [(b"Host", target.host), *HEADERS]
         if self.privacy.key:
-            headers["Authorization"] = f"Bearer {self.privacy.key}"
+            headers.append((b"Authorization", f"Bearer {self.privacy.key}".encode()))
         content = None
         if method == "POST":
-            headers["Content-Type"] = "application/json"
-            content = encode(payload)
+            content = to_json(payload)
+            headers += (b"Content-Type", b"application/json"), (b"Content-Length", b"%d" % len(content))
         connect = min(CONNECT_LIMIT, self.service.timeout)
-        try:
-            return httpx.Request(
-                method,
-                self.lane.url(self.service.api_base_url + path),
-                params=params,
-                headers=headers,
-                content=content,
-                extensions={"timeout": {"connect": connect}},
-            )
-        except (httpx.InvalidURL, ValueError):
-            raise SettingsError(
-                "api_base_url is no address that can be asked", "Type it like https://host or http://host:port"
-            ) from None
+        return Request(
+            target,
+            httpcore.Request(
+                method, target.url, headers=headers, content=content, extensions={"timeout": {"connect": connect}}
+            ),
+        )
 
-    async def _try(self, request: httpx.Request) -> Json:
+    async def _try(self, request: Request) -> Json:
         """One exchange; a failure of any kind leaves as BridgeError."""
         self.tries += 1
         try:
@@ -193,25 +202,26 @@ class Http:
             error = self.service.failure(reply) or by_status(reply)
         except BridgeError as raised:
             error = raised
-        except (httpx.TransportError, OSError) as raised:
+        except (*BROKEN, OSError) as raised:
             error = by_exception(raised, proxied=self.lane.proxy is not None)
         self.last = error.at(self.where)
         raise error from None
 
-    async def _exchange(self, request: httpx.Request) -> Reply:
+    async def _exchange(self, request: Request) -> Reply:
         async with self.lane.connection() as connection:
-            response = await connection.handle_async_request(request)
+            response = await connection.handle_async_request(request.sent)
             try:
                 self.answered = True
-                told = response.headers.get(self.service.version_header, "")
-                if told and not self.version and re.fullmatch(r"v?\d{1,4}(\.\d{1,6}){1,3}([.+-][a-z0-9]{1,8})?", told):
+                headers = {name.lower().decode("latin-1"): value.decode("latin-1") for name, value in response.headers}
+                told = headers.get(self.service.version_header, "")
+                if told and not self.version and VERSION.fullmatch(told):
                     self.version = told
-                body = await read(response)
+                body = await read(response.stream, headers)
             finally:
                 await response.aclose()
-        data, is_json = decode(body)
+        data, is_json = from_json(body)
         words, quote = self.service.words, self.privacy.quote
-        return Reply(response.status_code, response.headers, data, is_json, body, request.url.path, told, words, quote)
+        return Reply(response.status, headers, data, is_json, body, request.target.path, told, words, quote)
 
 
 def _pause(state: tenacity.RetryCallState) -> float:

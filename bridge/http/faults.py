@@ -8,7 +8,7 @@ from email.utils import parsedate_to_datetime
 from typing import TypeVar
 from urllib.parse import urlsplit
 
-import httpx
+import httpcore
 
 from bridge.errors import (
     AuthError,
@@ -23,6 +23,14 @@ from bridge.errors import (
 )
 from bridge.http.reply import Reply
 
+BROKEN = (
+    httpcore.NetworkError,
+    httpcore.ProtocolError,
+    httpcore.ProxyError,
+    httpcore.TimeoutException,
+    httpcore.UnsupportedProtocol,
+)
+"""What httpcore raises where there is no whole answer."""
 E = TypeVar("E", bound=BaseException)
 _PROXY = "Check proxy_url in the plugin's configuration"
 
@@ -91,7 +99,7 @@ def _origin(location: str) -> str:
 
 def by_exception(error: Exception, *, proxied: bool) -> BridgeError:
     """Why there was no whole answer."""
-    if isinstance(error, httpx.ProxyError):
+    if isinstance(error, httpcore.ProxyError):
         status = re.match(r"\d{3}", str(error))
         passing = status is not None and status[0] in ("502", "503", "504")
         refused = f"the proxy refused ({status[0] if status else 'no status'})"
@@ -115,11 +123,11 @@ def by_exception(error: Exception, *, proxied: bool) -> BridgeError:
             retry=Retry(tries=2, unsent=True),
         )
     check = f"Check that the service runs and that this machine can reach it{' through proxy_url' if proxied else ''}"
-    if isinstance(error, httpx.ConnectTimeout):
+    if isinstance(error, httpcore.ConnectTimeout):
         return UnavailableError("the connection timed out", check, retry=Retry(unsent=True))
-    if isinstance(error, httpx.ConnectError):
+    if isinstance(error, httpcore.ConnectError):
         return UnavailableError("the connection was refused", check, retry=Retry(unsent=True))
-    if isinstance(error, httpx.LocalProtocolError | httpx.UnsupportedProtocol):
+    if isinstance(error, httpcore.LocalProtocolError | httpcore.UnsupportedProtocol):
         return SettingsError("the request can't be sent to this address", "Check api_base_url and api_key")
     return UnavailableError("the connection broke off before a whole answer came", check, retry=Retry())
 

@@ -6,9 +6,10 @@ import ssl
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Self
+from typing import NamedTuple, Self
 from urllib.parse import urlsplit
 
+import httpcore
 import httpx
 
 from bridge.errors import SettingsError
@@ -16,6 +17,7 @@ from bridge.http.network import Network
 from bridge.http.patience import Patience
 from bridge.http.reply import Json
 from bridge.http.service import Service
+from bridge.http.stream import Streams
 
 KEPT_ALIVE = 60.0
 LANES = 64
@@ -24,52 +26,99 @@ KEPT_ANSWERS = 512
 KeptName = tuple[str, bytes, str, str]
 
 
+Connection = httpcore.AsyncHTTPConnection | httpcore.AsyncHTTPProxy
+
+
 class Lane:
     """The connections to one address: `max_connections`, each used by one request at a time, the warmest first.
 
-    Each is a transport of its own, since httpx's pool spends more on choosing a connection than on using it.
+    Each is a connection of httpcore's, below httpx's pool, which spends more on choosing one than on using it.
     """
 
-    def __init__(self, verify: ssl.SSLContext | bool, network: Network) -> None:
+    def __init__(self, base: httpx.URL, context: ssl.SSLContext | None, network: Network) -> None:
         self.users = 0
         proxy = network.proxy_url.get_secret_value()
         self.proxy = httpx.Proxy(proxy) if proxy else None
-        self._verify = verify
+        self._origin = _core(base).origin
+        self._context = context
         self._turns = asyncio.Semaphore(network.max_connections)
-        self._urls: dict[str, httpx.URL] = {}
-        self._idle: list[tuple[float, httpx.AsyncHTTPTransport]] = []
+        self._targets: dict[str, Target] = {}
+        self._idle: list[tuple[float, Connection]] = []
 
     @asynccontextmanager
-    async def connection(self) -> AsyncIterator[httpx.AsyncHTTPTransport]:
+    async def connection(self) -> AsyncIterator[Connection]:
         """A connection for one request, in the order of asking."""
         async with self._turns:
-            transport = self._idle.pop()[1] if self._idle else self._new()
+            connection = await self._warm() or self._new()
             try:
-                yield transport
+                yield connection
             except BaseException:
-                await transport.aclose()
+                await connection.aclose()
                 raise
             now = time.monotonic()
-            self._idle.append((now, transport))
+            self._idle.append((now, connection))
             if self._idle[0][0] < now - KEPT_ALIVE:
                 await self._idle.pop(0)[1].aclose()
 
-    def url(self, text: str) -> httpx.URL:
-        """A parsed URL; the last ones are kept, since parsing is a twentieth of a call."""
-        if text not in self._urls:
-            if len(self._urls) >= LANES:
-                self._urls.clear()
-            self._urls[text] = httpx.URL(text)
-        return self._urls[text]
+    def target(self, text: str) -> "Target":
+        """A parsed URL; SettingsError where it is none. The last ones are kept: parsing is a tenth of a call."""
+        if text not in self._targets:
+            if len(self._targets) >= LANES:
+                self._targets.clear()
+            url = _url(text)
+            self._targets[text] = Target(_core(url), url.netloc, url.path)
+        return self._targets[text]
 
-    def _new(self) -> httpx.AsyncHTTPTransport:
-        limits = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=KEPT_ALIVE)
-        return httpx.AsyncHTTPTransport(verify=self._verify, trust_env=False, limits=limits, proxy=self.proxy)
+    async def _warm(self) -> Connection | None:
+        """The connection last used that the service still holds open."""
+        while self._idle:
+            _, connection = self._idle.pop()
+            if isinstance(connection, httpcore.AsyncHTTPProxy):
+                return connection  # a pool of one, which looks for itself
+            if not connection.is_closed() and not connection.has_expired():
+                return connection
+            await connection.aclose()
+        return None
+
+    def _new(self) -> Connection:
+        if self.proxy is None:
+            return httpcore.AsyncHTTPConnection(self._origin, self._context, KEPT_ALIVE, network_backend=Streams())
+        return httpcore.AsyncHTTPProxy(
+            _core(self.proxy.url),
+            proxy_auth=self.proxy.raw_auth,
+            proxy_headers=self.proxy.headers.raw,
+            ssl_context=self._context,
+            proxy_ssl_context=self._context if self.proxy.url.scheme == "https" else None,
+            max_connections=1,
+            keepalive_expiry=KEPT_ALIVE,
+            network_backend=Streams(),
+        )
 
     async def close(self) -> None:
         """Close what is not in use."""
         while self._idle:
             await self._idle.pop()[1].aclose()
+
+
+class Target(NamedTuple):
+    """A URL as it is sent: its parts, the Host header, and the path in words."""
+
+    url: httpcore.URL
+    host: bytes
+    path: str
+
+
+def _url(text: str) -> httpx.URL:
+    try:
+        return httpx.URL(text)
+    except (httpx.InvalidURL, ValueError):
+        raise SettingsError(
+            "api_base_url is no address that can be asked", "Type it like https://host or http://host:port"
+        ) from None
+
+
+def _core(url: httpx.URL) -> httpcore.URL:
+    return httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
 
 
 class Pool:
@@ -107,7 +156,8 @@ class Pool:
         lane = self._lanes.pop(name, None)
         if lane is None:
             secure = parts.scheme == "https" or network.proxy_url.get_secret_value().startswith("https")
-            lane = Lane(self._context(service.verify_tls, network.ca_certificates) if secure else False, network)
+            context = self._context(service.verify_tls, network.ca_certificates) if secure else None
+            lane = Lane(_url(service.api_base_url), context, network)
         self._lanes[name] = lane  # the last used stands last
         lane.users += 1
         try:

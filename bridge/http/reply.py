@@ -1,13 +1,9 @@
 """One answer, read whole: unpacked within a limit, and its JSON."""
 
-import json
 import zlib
-from collections.abc import Callable
+from collections.abc import AsyncIterable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
-
-import httpx
-import orjson
 
 from bridge.errors import ResponseError
 
@@ -20,7 +16,8 @@ class Reply:
     """An answer: `data` is its JSON, None where it is none; `is_json` tells a null from that."""
 
     status: int
-    headers: httpx.Headers
+    headers: Mapping[str, str]
+    """By their names in small letters."""
     data: Json
     is_json: bool
     body: bytes
@@ -45,29 +42,11 @@ class Reply:
         return f"{self.status}: {quoted}" if quoted else f"status {self.status}"
 
 
-def encode(payload: Json) -> bytes:
-    """JSON as UTF-8; what UTF-8 can't carry becomes question marks."""
-    try:
-        return orjson.dumps(payload)
-    except TypeError:  # a lone surrogate, an integer past 64 bits
-        return json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
-
-
-def decode(body: bytes) -> tuple[Json, bool]:
-    """The JSON of a body and whether it is any: also what only Python reads (NaN, UTF-16, lone surrogates)."""
-    try:
-        return orjson.loads(body), True
-    except ValueError:
-        pass
-    try:
-        return json.loads(body), True
-    except (ValueError, RecursionError):
-        return None, False
-
-
-async def read(response: httpx.Response) -> bytes:
+async def read(stream: AsyncIterable[bytes] | Iterable[bytes], headers: Mapping[str, str]) -> bytes:
     """The body, unpacked; ResponseError past SIZE_LIMIT, however it was packed."""
-    packing = response.headers.get("content-encoding", "identity").strip().lower()
+    if not isinstance(stream, AsyncIterable):  # pragma: no cover - an async connection has no other
+        raise TypeError(type(stream).__name__)
+    packing = headers.get("content-encoding", "identity").strip().lower()
     if packing not in ("identity", "gzip", "x-gzip", "deflate"):
         raise ResponseError(
             "the answer is packed in an unknown way", "Switch compression off in the proxy before the service"
@@ -75,7 +54,7 @@ async def read(response: httpx.Response) -> bytes:
     inflater = None if packing == "identity" else zlib.decompressobj(wbits=47)
     parts: list[bytes] = []
     room = SIZE_LIMIT
-    async for chunk in _stream(response):
+    async for chunk in stream:
         try:
             part = inflater.decompress(chunk, room + 1) if inflater else chunk
         except zlib.error:
@@ -89,9 +68,3 @@ async def read(response: httpx.Response) -> bytes:
     if inflater and not inflater.eof and parts:
         raise ResponseError("the answer's compression is broken off", "Check the proxy before the service")
     return b"".join(parts)
-
-
-def _stream(response: httpx.Response) -> httpx.AsyncByteStream:
-    if not isinstance(response.stream, httpx.AsyncByteStream):  # pragma: no cover - a transport of httpx has no other
-        raise TypeError(type(response.stream).__name__)
-    return response.stream

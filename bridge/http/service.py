@@ -37,7 +37,7 @@ class Service(Protocol):
 
     @property
     def version_header(self) -> str:
-        """The response header in which the service tells its version; blank for none."""
+        """The response header, in small letters, in which the service tells its version; blank for none."""
 
     def accepts(self, reply: Reply) -> bool:
         """Whether the service says that it did what it was asked."""

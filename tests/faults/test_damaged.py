@@ -9,7 +9,7 @@ from itertools import count
 from typing import Any
 from unittest import mock
 
-import httpx
+import httpcore
 import hypothesis
 import pytest
 from hypothesis import given
@@ -83,9 +83,9 @@ class Bench:
         self.post = self.get = b""
         self.keys = count()
 
-    async def serve(self, request: httpx.Request) -> httpx.Response:
-        body = self.get if request.method == "GET" else self.post
-        return httpx.Response(200, headers={"Content-Type": "application/json"}, stream=httpx.ByteStream(body))
+    async def serve(self, request: httpcore.Request) -> httpcore.Response:
+        body = self.get if request.method == b"GET" else self.post
+        return httpcore.Response(200, headers={"Content-Type": "application/json"}, content=body)
 
     def ask(self, case: Case, post: bytes, get: bytes = b"{}", **settings: Any) -> RetrievalResponse:
         """One retrieval; a key of its own, so that no look-up is kept from another."""
@@ -98,11 +98,11 @@ class Bench:
 def bench() -> Iterator[Bench]:
     made = Bench()
 
-    async def serve(_: object, request: httpx.Request) -> httpx.Response:
+    async def serve(_: object, request: httpcore.Request) -> httpcore.Response:
         return await made.serve(request)
 
     logging.disable()
-    with mock.patch.object(httpx.AsyncHTTPTransport, "handle_async_request", serve), quick():
+    with mock.patch.object(httpcore.AsyncHTTPConnection, "handle_async_request", serve), quick():
         yield made
         made.runner.run(made.pool.close())
     logging.disable(logging.NOTSET)
