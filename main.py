@@ -18,8 +18,9 @@ class KnowledgeBridge(BasePlugin):
     """Whether this package's engine lets a knowledge base name a connection."""
 
     async def initialize(self) -> None:
-        """Open the connection pool; nothing is connected yet."""
+        """Open the connection pool; nothing is connected yet, but the first query has nothing left to load."""
         self.pool = Pool()
+        await self.pool.warm_up()
         self.connections = Connections()
         self.journal = Journal()
 
@@ -36,8 +37,10 @@ class KnowledgeBridge(BasePlugin):
     async def on_installation_revoked(self, binding: InstallationBinding) -> None:
         """Drop what is remembered for an installation that is gone."""
         self.pool.forget(binding.installation_uuid)
+        self.connections.forget(binding.installation_uuid)
         self.journal.forget(binding.installation_uuid)
 
     async def close(self) -> None:
         """Close every connection. The runtime ends the process instead; tests and tools call this."""
+        await self.connections.close()
         await self.pool.close()

@@ -22,7 +22,7 @@ from bridge.question import Question
 from bridge.values import filled, joined, mapping, number, text
 
 DATASET_KEPT = 60.0
-"""Seconds that a dataset's own settings may be old."""
+"""Seconds after which a dataset's own settings are looked up again, beside a search."""
 VECTOR_WEIGHT = 0.7
 """Dify's own share of meaning in a weighted hybrid search."""
 _KEY = "Use a key of Knowledge > Service API (dataset-...), not one of an app"

@@ -26,10 +26,6 @@ class Plugin(Storage, Protocol):
     journal: Journal
     takes_connections: bool
 
-    @property
-    def tenant(self) -> str:
-        """The calling installation's id."""
-
     def access(self) -> Access:
         """The pool as the calling installation uses it; SettingsError for a configuration that can't be used."""
 

@@ -2,22 +2,35 @@
 
 import asyncio
 import json
+import logging
+import time
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from bridge.beside import Beside
 from bridge.errors import BridgeError, SettingsError
 from bridge.values import mapping, text
 
+log = logging.getLogger(__name__)
+
 PREFIX = "connection/"
 NAME_LIMIT = 60
+COPIES = 512
+FRESH = 5.0
+"""Seconds after which the storage is read again."""
 KEPT = ("api_key",)
 """Settings that never leave for a browser."""
 NO_STORAGE = "Check LangBot's database and log; where its SQLAlchemy is 2.1 or newer, install sqlalchemy<2.1"
 
 
 class Storage(Protocol):
-    """The host's storage of the plugin, as the SDK's plugin object offers it. Every call may raise."""
+    """The host's storage of one installation's plugin, as the SDK's plugin object offers it. Every call may raise."""
+
+    @property
+    def tenant(self) -> str:
+        """Whose storage it is."""
 
     async def set_plugin_storage(self, key: str, value: bytes) -> None: ...
     async def get_plugin_storage(self, key: str) -> bytes: ...
@@ -53,10 +66,64 @@ class Connection:
 
 
 class Connections:
-    """The connections of one storage. Writes of one process are made one after another."""
+    """The connections of any number of storages. Writes of one process are made one after another."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._writing = asyncio.Lock()
+        self._copies: dict[tuple[str, str], tuple[float, Connection]] = {}
+        self._doubted: set[tuple[str, str]] = set()
+        self._beside = Beside()
+
+    async def current(self, storage: Storage, name: str) -> Connection:
+        """One connection for a query: what was last saved here, or read; see `get` for what it raises.
+
+        A copy that is older than FRESH seconds is read again beside the query, for the next one. A storage that fails
+        doesn't matter while there is a copy.
+        """
+        name = name.strip()
+        key = (storage.tenant, name)
+        if key not in self._copies:
+            self._remember(storage, await self.get(storage, name))
+        elif key in self._doubted:
+            await self._renew(storage, name)
+        elif self._clock() - self._copies[key][0] > FRESH:
+            self._beside.start(key, lambda: self._renew(storage, name))
+        return self._copies[key][1] if key in self._copies else await self.get(storage, name)
+
+    def doubt(self, storage: Storage, name: str) -> None:
+        """After a failed query: read this connection before the next one, not beside it."""
+        key = (storage.tenant, name.strip())
+        if key in self._copies:
+            self._doubted.add(key)
+
+    def forget(self, tenant: str) -> None:
+        """Drop everything of an installation."""
+        for key in [key for key in self._copies if key[0] == tenant]:
+            self._drop(key)
+
+    async def close(self) -> None:
+        """End what is going on beside."""
+        await self._beside.close()
+
+    async def _renew(self, storage: Storage, name: str) -> None:
+        try:
+            self._remember(storage, await self.get(storage, name))
+        except SettingsError:
+            self._drop((storage.tenant, name))
+        except StorageError as error:
+            log.info("connection %r: the last one known goes on being used; %s", name, error)
+
+    def _remember(self, storage: Storage, connection: Connection) -> None:
+        key = (storage.tenant, connection.name)
+        self._drop(key)
+        if len(self._copies) >= COPIES:
+            self._drop(next(iter(self._copies)))
+        self._copies[key] = (self._clock(), connection)
+
+    def _drop(self, key: tuple[str, str]) -> None:
+        self._copies.pop(key, None)
+        self._doubted.discard(key)
 
     async def all(self, storage: Storage) -> tuple[list[Connection], list[str]]:
         """All connections by name, and the names under which something damaged is stored. StorageError otherwise."""
@@ -102,7 +169,9 @@ class Connections:
             made = Connection(name, settings, uuid.uuid4().hex)
             raw = json.dumps({"settings": settings, "revision": made.revision}, ensure_ascii=False).encode()
             await self._call(storage.set_plugin_storage(PREFIX + name, raw), "saved")
+            self._remember(storage, made)
             if original and original != name:
+                self._drop((storage.tenant, original))
                 await self._call(storage.delete_plugin_storage(PREFIX + original), "renamed")
         return made
 
@@ -110,6 +179,7 @@ class Connections:
         """Delete a connection as it was at `revision`; one that is damaged has none. ConflictError otherwise."""
         async with self._writing:
             await self._unchanged(storage, name, revision, await self._names(storage))
+            self._drop((storage.tenant, name))
             await self._call(storage.delete_plugin_storage(PREFIX + name), "deleted")
 
     async def _unchanged(self, storage: Storage, name: str, revision: str, names: list[str]) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import re
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import NamedTuple
@@ -15,6 +15,7 @@ import tenacity
 
 from bridge.errors import BridgeError, UnavailableError, shortened
 from bridge.http.faults import BROKEN, by_exception, by_status
+from bridge.http.memory import KeptName
 from bridge.http.network import Network
 from bridge.http.pool import Lane, Pool, Target
 from bridge.http.privacy import Privacy
@@ -24,6 +25,8 @@ from bridge.values import from_json, to_json
 
 CONNECT_LIMIT = 5.0
 TRIES = 3
+KEPT_AT_MOST = 86_400.0
+"""Seconds after which a kept answer counts no longer."""
 HEADERS = (
     (b"Accept", b"application/json"),
     (b"Accept-Encoding", b"gzip"),
@@ -57,7 +60,7 @@ class Access:
         key = service.api_key.get_secret_value()
         who = (self.tenant, sha256(f"{service.api_base_url}\0{key}".encode()).digest())
         async with self.pool.lane(service, self.network) as lane:
-            http = Http(self.pool, lane, service, Privacy(key, asked), who)
+            http = Http(self, lane, service, Privacy(key, asked), who)
             pause = self.pool.patience.call(who) if self.network.pause_after_failures else nullcontext()
             try:
                 with pause:
@@ -67,6 +70,7 @@ class Access:
                     except TimeoutError:
                         raise http.late() from None
             except BridgeError as error:
+                http.doubt()
                 raise http.placed(error) from None
 
 
@@ -74,7 +78,7 @@ class Access:
 class Http:
     """Requests of one retrieval, bound to one service: its address, key and deadline. Made by `Access.open`."""
 
-    pool: Pool
+    access: Access
     lane: Lane
     service: Service
     privacy: Privacy
@@ -90,17 +94,41 @@ class Http:
     """Records that the service found and that nobody needed to read."""
     fresh: bool = False
     """Whether answers that were kept don't count."""
+    relied_on: list[KeptName] = field(default_factory=list)
+    """The kept answers that counted."""
 
     async def get(self, path: str, params: dict[str, str] | None = None, keep: float = 0.0) -> Json:
-        """The JSON behind `path`; with `keep` an answer may be that many seconds old. Raises BridgeError."""
+        """The JSON behind `path`. Raises BridgeError.
+
+        With `keep` an answer is kept, and counts as it is for that many seconds. After that it is asked for anew beside
+        the call, for the next one; after a day, or a failure of a call that relied on it, before anything else.
+        """
         if not keep:
             return await self._send("GET", path, params=params)
-        name = (*self.who, path, str(params))
-        answer = None if self.fresh else self.pool.kept(name)
-        if answer is None:
+        memory, name = self.access.pool.memory, (*self.who, path, str(params))
+        kept = None if self.fresh else memory.get(name)
+        if kept is None or kept.age > KEPT_AT_MOST:
             answer = await self._send("GET", path, params=params)
-            self.pool.keep(name, answer, keep)
-        return answer
+            memory.keep(name, answer)
+            return answer
+        self.relied_on.append(name)
+        if kept.age > keep:
+            self.access.pool.beside.start(name, lambda: self._renew(name, path, params))
+        return kept.answer
+
+    async def _renew(self, name: KeptName, path: str, params: dict[str, str] | None) -> None:
+        """Ask anew for what is kept under `name`; a failure leaves it as it is, since the search shows what is wrong."""
+        pool = self.access.pool
+        with suppress(BridgeError, TimeoutError):
+            async with asyncio.timeout(self.service.timeout), pool.lane(self.service, self.access.network) as lane:
+                http = Http(self.access, lane, self.service, self.privacy, self.who)
+                pool.memory.keep(name, await http.get(path, params))
+
+    def doubt(self) -> None:
+        """After a failure of the service's: what was kept may be what misled the call, so it is asked for again."""
+        if self.answered:
+            for name in self.relied_on:
+                self.access.pool.memory.drop(name)
 
     async def post(self, path: str, payload: Json) -> Json:
         """The JSON that `payload` is answered with. Raises BridgeError."""

@@ -1,10 +1,10 @@
-"""Connections kept alive between calls, and answers kept for a while."""
+"""Connections kept alive between calls."""
 
 import asyncio
 import logging
 import ssl
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import NamedTuple, Self
 from urllib.parse import urlsplit
@@ -12,18 +12,16 @@ from urllib.parse import urlsplit
 import httpcore
 import httpx
 
+from bridge.beside import Beside
 from bridge.errors import SettingsError
+from bridge.http.memory import Memory
 from bridge.http.network import Network
 from bridge.http.patience import Patience
-from bridge.http.reply import Json
 from bridge.http.service import Service
 from bridge.http.stream import Streams
 
 KEPT_ALIVE = 60.0
 LANES = 64
-KEPT_ANSWERS = 512
-
-KeptName = tuple[str, bytes, str, str]
 
 
 Connection = httpcore.AsyncHTTPConnection | httpcore.AsyncHTTPProxy
@@ -127,10 +125,12 @@ class Pool:
     `async with Pool() as pool`, or `close` it. One pool belongs to one event loop.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._lanes: dict[tuple[str, str, bool, Network], Lane] = {}
         self._contexts: dict[tuple[bool, str], ssl.SSLContext] = {}
-        self._answers: dict[KeptName, tuple[float, Json]] = {}
+        self.memory = Memory(clock)
+        self.beside = Beside()
         self.patience = Patience()
         # at DEBUG httpcore writes down the service's headers, and a service may echo the key in them
         logging.getLogger("httpcore").setLevel(logging.INFO)
@@ -141,10 +141,19 @@ class Pool:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
+    async def warm_up(self) -> None:
+        """Bring in what a first call would wait for: httpcore's lazy imports, by an exchange in memory, and the roots."""
+        answer = httpcore.AsyncMockBackend([b"HTTP/1.1 204 No Content\r\n\r\n"])
+        async with httpcore.AsyncHTTPConnection(
+            _core(httpx.URL("http://localhost")).origin, network_backend=answer
+        ) as one:
+            await one.request("GET", "http://localhost")
+        self._context(verify=True, certificates="")
+
     async def close(self) -> None:
         """Close every connection; the pool can be used again."""
+        await self.beside.close()
         lanes, self._lanes = list(self._lanes.values()), {}
-        self._answers.clear()
         for lane in lanes:
             await lane.close()
 
@@ -194,17 +203,4 @@ class Pool:
     def forget(self, tenant: str) -> None:
         """Drop what is remembered for an installation; connections carry nothing of it."""
         self.patience.forget(tenant)
-        for name in [name for name in self._answers if name[0] == tenant]:
-            del self._answers[name]
-
-    def kept(self, name: KeptName) -> Json | None:
-        """An answer kept under this name, while it is fresh."""
-        until, answer = self._answers.get(name, (0.0, None))
-        return answer if until > time.monotonic() else None
-
-    def keep(self, name: KeptName, answer: Json, seconds: float) -> None:
-        """Keep an answer for so many seconds; the oldest goes where there are too many."""
-        self._answers.pop(name, None)
-        if len(self._answers) >= KEPT_ANSWERS:
-            del self._answers[next(iter(self._answers))]
-        self._answers[name] = (time.monotonic() + seconds, answer)
+        self.memory.forget(tenant)

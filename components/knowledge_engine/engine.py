@@ -47,6 +47,8 @@ class RemoteEngine(KnowledgeEngine):
             outcome = await retrieve(context.model_copy(update={"creation_settings": creation}), plugin.access())
         except BaseException as error:
             outcome = error
+            if (connection := self._connection(context.creation_settings)) is not None:
+                plugin.connections.doubt(plugin, connection)
             raise
         finally:
             plugin.journal.add(plugin.tenant, context, started, outcome)
@@ -76,10 +78,16 @@ class RemoteEngine(KnowledgeEngine):
         """The settings that count: the engine's backend, or those of the connection that is named."""
         if self.backend:
             return {**creation, "backend": self.backend}
-        if creation.get("backend") != CONNECTION:
+        name = self._connection(creation)
+        if name is None:
             return creation
         plugin = cast("KnowledgeBridge", self.plugin)
-        return (await plugin.connections.get(plugin, str(creation.get("connection") or ""))).settings
+        return (await plugin.connections.current(plugin, name)).settings
+
+    def _connection(self, creation: dict[str, Any]) -> str | None:
+        """The name of the connection that these settings stand on, if they do."""
+        on_one = not self.backend and creation.get("backend") == CONNECTION
+        return str(creation.get("connection") or "") if on_one else None
 
 
 class DifyEngine(RemoteEngine):

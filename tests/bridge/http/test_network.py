@@ -290,10 +290,10 @@ async def test_a_tenant_that_is_gone_leaves_nothing(service):
     async with Pool() as pool:
         backend = Plain(api_base_url=service.base, dataset_id="d", options={"timeout": 1})
         for tenant in ("a", "b"):
-            pool.keep((tenant, b"d", "/x", ""), {}, 60)
+            pool.memory.keep((tenant, b"d", "/x", ""), {})
             with pytest.raises(UnavailableError):
                 async with Access(pool, EAGER, tenant).open(backend, "x"):
                     raise UnavailableError("x", "y")
         pool.forget("a")
-        assert {name[0] for name in pool._answers} == {"b"}
+        assert {name[0] for name in pool.memory._answers} == {"b"}
         assert {name[0] for name in pool.patience._troubles} == {"b"}

@@ -465,17 +465,6 @@ async def test_connections_that_were_long_unused_are_closed(service, pool, monke
     assert len(lane._idle) <= 1
 
 
-async def test_kept_answers_are_bounded_and_grow_old(pool, monkeypatch):
-    monkeypatch.setattr(pools, "KEPT_ANSWERS", 2)
-    names = [("", b"digest", path, "") for path in "abc"]
-    for name in names:
-        pool.keep(name, name, 60)
-    assert pool.kept(names[0]) is None
-    assert pool.kept(names[2]) == names[2]
-    pool.keep(names[2], {}, -1)
-    assert pool.kept(names[2]) is None
-
-
 async def test_a_closed_pool_has_no_connections_and_can_go_on(service):
     service.answers = [OK]
     pool = Pool()
