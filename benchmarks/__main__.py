@@ -1,4 +1,4 @@
-"""Measure and print the tables of the README.
+"""Measure and print the table of docs/performance.md.
 
 Ours, a bare pooled httpx client and a client per call take turns in one process against a service in another, so a
 figure holds only beside the others of its run. `--quick` is a short run that shows that everything works.

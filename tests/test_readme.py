@@ -1,6 +1,8 @@
-"""The three READMEs say the same, and README.md leaves out no setting and no error."""
+"""The three READMEs say the same, README.md leaves out no setting and no error, and the other texts fit the code."""
 
+import importlib
 import re
+import tomllib
 from itertools import chain
 from pathlib import Path
 
@@ -12,9 +14,15 @@ from bridge import errors
 ROOT = Path(__file__).parent.parent
 ORIGINAL = ROOT / "README.md"
 TRANSLATIONS = [ROOT / "readme" / "README_zh_Hans.md", ROOT / "readme" / "README_ja_JP.md"]
+READMES = [ORIGINAL, *TRANSLATIONS]
+CONTRIBUTING = ROOT / "CONTRIBUTING.md"
+GUIDE = ROOT / "docs" / "adding-a-service.md"
 FORMS = sorted((ROOT / "components" / "knowledge_engine").glob("*.yaml"))
 
-CODE_BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+LINES = 150
+"""At most so many make a README that is read."""
+
+CODE_BLOCK = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)]+)\)")
 
 ERRORS = [
@@ -65,7 +73,7 @@ def test_translations_link_to_the_same_places(translation):
     assert there(translation) == there(ORIGINAL)
 
 
-@pytest.mark.parametrize("readme", [ORIGINAL, *TRANSLATIONS], ids=lambda path: path.stem)
+@pytest.mark.parametrize("readme", READMES, ids=lambda path: path.stem)
 def test_links_to_headings_have_one(readme):
     anchors = {heading.lower().replace(" ", "-") for heading in re.findall(r"^#+ (.+)$", prose(readme), re.MULTILINE)}
     found = [link.removeprefix("#") for link in LINK.findall(prose(readme)) if link.startswith("#")]
@@ -73,13 +81,16 @@ def test_links_to_headings_have_one(readme):
     assert set(found) <= anchors
 
 
-@pytest.mark.parametrize("readme", [ORIGINAL, *TRANSLATIONS], ids=lambda path: path.stem)
-def test_linked_files_exist(readme):
-    missing = [
-        link for link in LINK.findall(prose(readme))
-        if "://" not in link and not (readme.parent / link.split("#")[0]).exists()
-    ]  # fmt: skip
-    assert missing == []
+@pytest.mark.parametrize("text", [*READMES, CONTRIBUTING, GUIDE], ids=lambda path: path.stem)
+def test_linked_files_exist(text):
+    links = [link for link in LINK.findall(prose(text)) if "://" not in link]
+    assert links
+    assert [link for link in links if not (text.parent / link.split("#")[0]).exists()] == []
+
+
+@pytest.mark.parametrize("readme", READMES, ids=lambda path: path.stem)
+def test_a_readme_is_short(readme):
+    assert len(readme.read_text("utf-8").splitlines()) <= LINES
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda path: path.stem)
@@ -91,3 +102,30 @@ def test_every_error_is_named():
     assert len(ERRORS) >= 6
     rows = re.findall(r"^\| (\w+Error) \|", prose(ORIGINAL), re.MULTILINE)
     assert sorted(rows) == sorted(ERRORS)
+
+
+@pytest.mark.parametrize("text", [CONTRIBUTING, GUIDE], ids=lambda path: path.stem)
+def test_named_files_exist(text):
+    named = [name for name in names(text) if re.fullmatch(r"[\w.-]+(/[\w.-]+)*/([\w-]+\.(py|yaml|md|html))?", name)]
+    assert named
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_contributing_names_every_file_that_services_share():
+    files = {path.relative_to(ROOT).as_posix() for path in (ROOT / "bridge").rglob("*.py")}
+    assert {file for file in files if not file.endswith("/__init__.py")} - names(CONTRIBUTING) == set()
+
+
+def test_the_guides_imports_are_there():
+    lines = re.findall(r"^ *from ([\w.]+) import (.+)$", GUIDE.read_text("utf-8"), re.MULTILINE)
+    imported = [(module, name) for module, names in lines for name in names.split(", ")]
+    assert imported
+    assert [name for module, name in imported if not hasattr(importlib.import_module(module), name)] == []
+
+
+def test_the_changelog_begins_with_this_version():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    versions = re.findall(
+        r"^## \[(\d[^\]]*)\] - \d{4}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE
+    )
+    assert versions[0] == project["version"]
