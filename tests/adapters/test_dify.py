@@ -203,6 +203,9 @@ async def looked_up(service):
     now = [1000.0]
 
     class Asking:
+        def __init__(self, pool: Pool) -> None:
+            self.pool = pool
+
         @property
         def times(self) -> int:
             return sum(request.method == "GET" for request in service.requests)
@@ -223,9 +226,7 @@ async def looked_up(service):
                 await asyncio.sleep(0.01)
 
     async with Pool(lambda: now[0]) as pool:
-        asking = Asking()
-        asking.pool = pool
-        yield asking
+        yield Asking(pool)
 
 
 async def test_the_dataset_is_looked_up_before_the_first_search_of_a_key(looked_up):

@@ -1,4 +1,5 @@
 import asyncio
+from functools import partial
 
 from bridge.beside import Beside
 
@@ -11,7 +12,7 @@ async def test_work_runs_once_at_a_time_for_each_name():
         await gate.wait()
 
     for name in ("a", "a", "b"):
-        beside.start(name, lambda name=name: work(name))
+        beside.start(name, partial(work, name))
     await asyncio.sleep(0)
     assert ran == ["a", "b"]
     gate.set()
