@@ -13,12 +13,11 @@ from console.connections import PREFIX
 from console.journal import CALLS
 from main import KnowledgeBridge
 from scripts.page import PAGE, page
-from tests.contract.cases import CASES
+from tests.contract.cases import case_of
 from tests.contract.stand_in import context, recording
 from tests.service import Service, reply
 
-[DIFY] = [case for case in CASES if case.backend == "dify"]
-[FASTGPT] = [case for case in CASES if case.backend == "fastgpt"]
+DIFY, FASTGPT = case_of("dify"), case_of("fastgpt")
 FOUND = reply(body=recording("dify", "v1.14.2__semantic")["response"])
 DATASET = reply(body=recording("dify", "v1.14.2__get-dataset-vectors")["response"])
 KEY = "dataset-console-Secret-88"

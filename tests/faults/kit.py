@@ -7,15 +7,12 @@ import html
 import json
 import logging
 import re
-import socket
-import struct
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from hashlib import sha256
 from typing import Any
-from unittest import mock
 from urllib.parse import quote, quote_plus
 
 from langbot_plugin.api.entities.builtin.rag import RetrievalContext, RetrievalResponse
@@ -24,10 +21,9 @@ from adapters import BACKENDS, BridgeError
 from tests import service
 from tests.contract.cases import CASES, Case
 from tests.contract.stand_in import context, recording
+from tests.pauses import nap
 from tests.service import Answer, Request
 
-nap = asyncio.sleep
-"""The real one, also where pauses are skipped."""
 PAGE_MARK = "Sign-in-page-of-Example-Corp"
 
 
@@ -149,27 +145,6 @@ raw = partial(service.raw, close=False)
 """Exactly these bytes; the connection stays unless `close` says otherwise."""
 
 
-def reset(before: bytes = b"") -> Answer:
-    """A reset connection, after so many bytes have arrived."""
-
-    async def answer(_: Request, writer: asyncio.StreamWriter) -> bool:
-        if before:
-            writer.write(before)
-            await writer.drain()
-            await nap(0.03)
-        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        writer.transport.abort()
-        return True
-
-    return answer
-
-
-async def silence(_: Request, writer: asyncio.StreamWriter) -> bool:
-    """Nothing more, and the connection stays."""
-    await asyncio.Event().wait()
-    return True
-
-
 def dribble(head: bytes, body: bytes) -> Answer:
     """The head at once, then a byte a second."""
 
@@ -200,20 +175,6 @@ def endless(head: bytes, piece: bytes, times: int | None = None) -> Answer:
 
 
 # ---- watching
-
-
-@contextlib.contextmanager
-def quick() -> Iterator[list[float]]:
-    """Pauses between tries take no time; what was asked for is collected."""
-    pauses: list[float] = []
-
-    async def skip(seconds: float, *rest: object) -> None:
-        if seconds:
-            pauses.append(seconds)
-        await nap(0, *rest)
-
-    with mock.patch.object(asyncio, "sleep", skip):
-        yield pauses
 
 
 class Listener(logging.Handler):

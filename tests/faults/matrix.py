@@ -24,8 +24,9 @@ import httpx
 import trustme
 
 from adapters import Access, Network, Pool, retrieve
-from tests.faults.kit import KITS, Kit, Outcome, dribble, endless, listening, nap, quick, raw, reset, silence
-from tests.service import Answer, Service
+from tests.faults.kit import KITS, Kit, Outcome, dribble, endless, listening, raw
+from tests.pauses import nap, quick
+from tests.service import Answer, Service, reset, silence
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "fault-matrix.md"
 AUTH, GONE, LIMITED = "AuthError", "NotFoundError", "RateLimitedError"

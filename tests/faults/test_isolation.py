@@ -20,10 +20,11 @@ from adapters import Access, BridgeError, Network, Pool, retrieve
 from bridge.errors import UnavailableError
 from components.knowledge_engine.engine import RemoteEngine
 from main import KnowledgeBridge
-from tests.contract.cases import CASES, Case
+from tests.contract.cases import CASES, Case, case_of
 from tests.contract.stand_in import context, recording, rows_of
-from tests.faults.kit import Kit, nap, quick, raw, reset, silence
-from tests.service import Answer, Request, Service, reply
+from tests.faults.kit import Kit, raw
+from tests.pauses import nap, quick
+from tests.service import Answer, Request, Service, reply, reset, silence
 
 TEXTS = {"ragflow": "content", "fastgpt": "q", "external_knowledge": "content"}
 MODES = ("semantic_search", "full_text_search")
@@ -202,7 +203,7 @@ async def test_two_installations_with_one_address_and_different_keys(plugin):
 
 
 async def test_a_kept_look_up_belongs_to_one_installation_and_goes_with_it(plugin):
-    [case] = [case for case in CASES if case.backend == "dify"]
+    case = case_of("dify")
     search, look_up = personal(Kit(case), [])
     number = next(n for n in range(99) if not fails(n))
     async with Service([search], look_up) as service:

@@ -8,6 +8,7 @@ from bridge.errors import UnavailableError
 from bridge.http import Access, Network, Pool
 from bridge.http import pool as pools
 from tests.bridge.http.plain import LIMIT, OK, Plain, ask, failure
+from tests.pauses import nap
 from tests.service import Service, raw, silence
 
 
@@ -66,7 +67,7 @@ async def test_waiting_for_a_turn_counts(service, pool):
 async def test_a_kept_connection_that_was_dropped_is_no_failure(service, pool, no_waiting):
     service.answers = [raw(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", close=True), OK]
     await ask(service, pool)
-    await asyncio.sleep(0.05)
+    await nap(0.05)
     assert await ask(service, pool) == "{'x': 1}"
     assert len(service.requests) == 2
 
