@@ -14,14 +14,13 @@ from adapters import BACKENDS
 from bridge.errors import AuthError, SettingsError
 from main import KnowledgeBridge
 from tests.contract.cases import case_of
-from tests.contract.stand_in import context, recording
+from tests.contract.stand_in import context
+from tests.recorded import DATASET, FOUND
 from tests.service import reply
 
 ROOT = Path(__file__).parents[2]
 ENGINES = ["remote", *BACKENDS]
 CASE = case_of("dify")
-FOUND = reply(body=recording("dify", "v1.14.2__semantic")["response"])
-DATASET = reply(body=recording("dify", "v1.14.2__get-dataset-vectors")["response"])
 FILE = {
     "metadata": {
         "filename": "a.txt",
