@@ -1,8 +1,7 @@
-import asyncio
-
 import pytest
 
 from adapters import Pool
+from tests.pauses import quick
 from tests.service import Service
 
 
@@ -19,15 +18,7 @@ async def service():
 
 
 @pytest.fixture
-def no_waiting(monkeypatch):
+def no_waiting():
     """Pauses between tries take no time; what was asked for is collected."""
-    pauses: list[float] = []
-    sleep = asyncio.sleep
-
-    async def skip(seconds: float, *rest: object) -> None:
-        if seconds:
-            pauses.append(seconds)
-        await sleep(0, *rest)
-
-    monkeypatch.setattr(asyncio, "sleep", skip)
-    return pauses
+    with quick() as pauses:
+        yield pauses

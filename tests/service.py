@@ -10,6 +10,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.pauses import nap
+
 Answer = Callable[["Request", asyncio.StreamWriter], Awaitable[bool | None]]
 """Answers one request; True ends the connection."""
 
@@ -52,13 +54,13 @@ def raw(data: bytes, *, close: bool = True) -> Answer:
 
 
 def reset(before: bytes = b"") -> Answer:
-    """A connection that is reset, after so many bytes."""
+    """A connection that is reset, after so many bytes have arrived."""
 
     async def answer(_: Request, writer: asyncio.StreamWriter) -> bool:
-        writer.write(before)
-        await writer.drain()
         if before:
-            await asyncio.sleep(0.05)
+            writer.write(before)
+            await writer.drain()
+            await nap(0.03)
         writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         writer.transport.abort()
         return True
@@ -66,12 +68,9 @@ def reset(before: bytes = b"") -> Answer:
     return answer
 
 
-async def silence(_request: Request, writer: asyncio.StreamWriter) -> bool:
-    """No answer until the client goes."""
-    for _ in range(600):
-        if writer.transport.is_closing():
-            break
-        await asyncio.sleep(0.1)
+async def silence(_request: Request, _writer: asyncio.StreamWriter) -> bool:
+    """Nothing more, and the connection stays."""
+    await asyncio.Event().wait()
     return True
 
 
@@ -84,7 +83,6 @@ class Service:
     tls: ssl.SSLContext | None = None
     requests: list[Request] = field(default_factory=list)
     connections: int = 0
-    hung_up: int = 0
     turn: int = 0
 
     async def __aenter__(self):
@@ -116,7 +114,7 @@ class Service:
                 if await self._answer(request)(request, writer):
                     break
         except (OSError, EOFError, asyncio.CancelledError):
-            self.hung_up += 1
+            pass
         finally:
             self.tasks.discard(task)
             with contextlib.suppress(OSError):

@@ -4,7 +4,8 @@ import pytest
 
 from adapters import load_backend, retrieve
 from bridge.errors import AuthError, NotFoundError, SettingsError, UnavailableError
-from tests.asking import ask, case_of, sent
+from tests.adapters.asking import ask, sent
+from tests.contract.cases import case_of
 from tests.contract.stand_in import context, recording, service
 
 CASE = case_of("external_knowledge")

@@ -13,15 +13,14 @@ from langbot_plugin.utils.discover.engine import ComponentDiscoveryEngine
 from adapters import BACKENDS
 from bridge.errors import AuthError, SettingsError
 from main import KnowledgeBridge
-from tests.contract.cases import CASES
-from tests.contract.stand_in import context, recording
+from tests.contract.cases import case_of
+from tests.contract.stand_in import context
+from tests.recorded import DATASET, FOUND
 from tests.service import reply
 
 ROOT = Path(__file__).parents[2]
 ENGINES = ["remote", *BACKENDS]
-[CASE] = [case for case in CASES if case.backend == "dify"]
-FOUND = reply(body=recording("dify", "v1.14.2__semantic")["response"])
-DATASET = reply(body=recording("dify", "v1.14.2__get-dataset-vectors")["response"])
+CASE = case_of("dify")
 FILE = {
     "metadata": {
         "filename": "a.txt",

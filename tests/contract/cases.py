@@ -60,3 +60,8 @@ CASES = [
         good="01_success",
     ),
 ]
+
+
+def case_of(backend: str) -> Case:
+    """The case of one service."""
+    return next(case for case in CASES if case.backend == backend)

@@ -5,19 +5,16 @@ Read the difference before committing it: each line says what a recorded answer 
 
 import asyncio
 import json
-from unittest.mock import patch
 
 from adapters import Pool
 from tests.contract.cases import CASES, EXPECTED
 from tests.contract.stand_in import searches
 from tests.contract.test_contract import outcome
+from tests.pauses import quick
 
 
 async def main() -> None:
-    async def skip(*_: object) -> None:
-        pass
-
-    with patch("asyncio.sleep", skip):
+    with quick():
         for case in CASES:
             found = {}
             for name in searches(case):

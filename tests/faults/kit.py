@@ -1,33 +1,20 @@
 """One service under fire: its settings, its recorded good answer, its own form of a failure, and what it must not tell."""
 
-import asyncio
-import contextlib
 import copy
 import html
 import json
-import logging
-import re
-import socket
-import struct
-import traceback
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import cached_property, partial
+from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from typing import Any
-from unittest import mock
 from urllib.parse import quote, quote_plus
 
-from langbot_plugin.api.entities.builtin.rag import RetrievalContext, RetrievalResponse
+from langbot_plugin.api.entities.builtin.rag import RetrievalContext
 
-from adapters import BACKENDS, BridgeError
-from tests import service
+from adapters import BACKENDS
 from tests.contract.cases import CASES, Case
 from tests.contract.stand_in import context, recording
-from tests.service import Answer, Request
 
-nap = asyncio.sleep
-"""The real one, also where pauses are skipped."""
 PAGE_MARK = "Sign-in-page-of-Example-Corp"
 
 
@@ -140,153 +127,3 @@ class Kit:
 
 
 KITS = [Kit(case) for case in CASES]
-
-
-# ---- what a connection can do
-
-
-raw = partial(service.raw, close=False)
-"""Exactly these bytes; the connection stays unless `close` says otherwise."""
-
-
-def reset(before: bytes = b"") -> Answer:
-    """A reset connection, after so many bytes have arrived."""
-
-    async def answer(_: Request, writer: asyncio.StreamWriter) -> bool:
-        if before:
-            writer.write(before)
-            await writer.drain()
-            await nap(0.03)
-        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        writer.transport.abort()
-        return True
-
-    return answer
-
-
-async def silence(_: Request, writer: asyncio.StreamWriter) -> bool:
-    """Nothing more, and the connection stays."""
-    await asyncio.Event().wait()
-    return True
-
-
-def dribble(head: bytes, body: bytes) -> Answer:
-    """The head at once, then a byte a second."""
-
-    async def answer(_: Request, writer: asyncio.StreamWriter) -> bool:
-        writer.write(head)
-        for place in range(len(body)):
-            writer.write(body[place : place + 1])
-            await writer.drain()
-            await nap(1)
-        return True
-
-    return answer
-
-
-def endless(head: bytes, piece: bytes, times: int | None = None) -> Answer:
-    """The head, then the same piece so many times or for ever."""
-
-    async def answer(_: Request, writer: asyncio.StreamWriter) -> bool:
-        writer.write(head)
-        sent = 0
-        while times is None or sent < times:
-            writer.write(piece)
-            await writer.drain()
-            sent += 1
-        return True
-
-    return answer
-
-
-# ---- watching
-
-
-@contextlib.contextmanager
-def quick() -> Iterator[list[float]]:
-    """Pauses between tries take no time; what was asked for is collected."""
-    pauses: list[float] = []
-
-    async def skip(seconds: float, *rest: object) -> None:
-        if seconds:
-            pauses.append(seconds)
-        await nap(0, *rest)
-
-    with mock.patch.object(asyncio, "sleep", skip):
-        yield pauses
-
-
-class Listener(logging.Handler):
-    """Every record at every level, formatted with its traceback."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.DEBUG)
-        self.lines: list[str] = []
-        self.setFormatter(logging.Formatter("%(name)s %(levelname)s %(message)s"))
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.lines.append(self.format(record))
-
-
-@contextlib.contextmanager
-def listening() -> Iterator[list[str]]:
-    """All that is logged."""
-    root, listener = logging.getLogger(), Listener()
-    level = root.level
-    root.addHandler(listener)
-    root.setLevel(logging.DEBUG)
-    try:
-        yield listener.lines
-    finally:
-        root.removeHandler(listener)
-        root.setLevel(level)
-
-
-@dataclass
-class Outcome:
-    """What a call came to."""
-
-    response: RetrievalResponse | None = None
-    error: BaseException | None = None
-    elapsed: float = 0.0
-    requests: int = 0
-    connections: int = 0
-    lines: list[str] = field(default_factory=list)
-    astray: int = 0
-    """Requests that went to somebody else."""
-
-    @property
-    def kind(self) -> str:
-        return (
-            type(self.error).__name__
-            if self.error
-            else f"{len(self.response.results)} entries"
-            if self.response
-            else "-"
-        )
-
-    @property
-    def tries(self) -> int:
-        return self.error.tries if isinstance(self.error, BridgeError) else 1
-
-    @property
-    def text(self) -> str:
-        """What the admin reads, without what differs from run to run."""
-        told = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:PORT", str(self.error or ""))
-        told = re.sub(
-            r"TLS failed \(.*?\)", "TLS failed (OpenSSL's reason)", told.replace("self signed", "self-signed")
-        )
-        return re.sub(r"Wait (3600|3599|3598) s", "Wait 3600 s", told)
-
-    def told(self) -> dict[str, str]:
-        """Every text that leaves, by where it does."""
-        texts = {"log": "\n".join(self.lines)}
-        if self.error:
-            texts["text"] = str(self.error)
-            texts["repr"] = repr(self.error)
-            texts["args"] = repr(self.error.args)
-            texts["traceback"] = "".join(traceback.format_exception(self.error))
-        if self.response:
-            texts["metadata"] = repr(self.response.metadata)
-            texts["entries' metadata"] = repr([entry.metadata for entry in self.response.results])
-        return texts

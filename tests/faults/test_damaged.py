@@ -21,7 +21,7 @@ from tests.contract.cases import CASES, HOST, Case
 from tests.contract.stand_in import context, recording, rows_of, searches
 from tests.contract.test_contract import expected
 from tests.faults.damage import HARMS, SCRATCHES, VALUES, harmed, written
-from tests.faults.kit import quick
+from tests.pauses import quick
 
 ALL = [pytest.param(case, id=case.backend) for case in CASES]
 FOUND = {

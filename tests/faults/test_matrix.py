@@ -5,16 +5,13 @@ import re
 import pytest
 
 from adapters import BridgeError
-from tests.faults.kit import KITS, Kit, Outcome
-from tests.faults.matrix import DOCUMENT, FAULTS, WORKS, Fault, run, table
+from tests.faults.fault import WORKS, Fault
+from tests.faults.kit import KITS, Kit
+from tests.faults.matrix import DOCUMENT, FAULTS, HEAD, row, run
+from tests.faults.outcome import Outcome
 
-OUTCOMES: dict[str, dict[str, Outcome]] = {}
-
-
-async def outcomes(fault: Fault) -> dict[str, Outcome]:
-    if fault.name not in OUTCOMES:
-        OUTCOMES[fault.name] = await run(fault)
-    return OUTCOMES[fault.name]
+LINES = DOCUMENT.read_text("utf-8").split("\n")[:-1]
+ROWS = LINES[len(HEAD) :]
 
 
 def wrong(fault: Fault, kit: Kit, outcome: Outcome) -> list[str]:
@@ -37,7 +34,7 @@ def wrong(fault: Fault, kit: Kit, outcome: Outcome) -> list[str]:
         problems.append(f"{outcome.requests} requests instead of {requests}")
     if outcome.astray:
         problems.append("somebody else was asked")
-    if outcome.elapsed >= fault.timeout + 1:
+    if outcome.elapsed >= fault.timeout + 3:  # a busy machine is late
         problems.append(f"took {outcome.elapsed:.1f} s")
     problems += [
         f"secret in {place}: {secret}" for place, told in outcome.told().items() for secret in kit.secrets_in(told)
@@ -51,11 +48,12 @@ def test_every_fault_has_a_name_of_its_own():
 
 @pytest.mark.parametrize("fault", [pytest.param(fault, id=fault.name) for fault in FAULTS])
 async def test_fault(fault):
-    found = await outcomes(fault)
+    found = await run(fault)
     problems = [problem for kit in KITS for problem in wrong(fault, kit, found[kit.backend])]
     assert not problems, "\n".join(problems)
+    assert row(fault, found) in ROWS
 
 
-async def test_the_document_says_what_happens():
-    happened = {fault.name: await outcomes(fault) for fault in FAULTS}
-    assert DOCUMENT.read_text("utf-8") == table(happened)
+def test_the_document_has_a_row_for_every_fault_in_their_order():
+    assert LINES[: len(HEAD)] == HEAD
+    assert [line.split(" | ")[0] for line in ROWS] == [f"| {fault.name}" for fault in FAULTS]

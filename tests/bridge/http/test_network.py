@@ -1,4 +1,4 @@
-"""The plugin's own settings: proxy, certificates, number of connections, patience; and what a tenant leaves behind."""
+"""The plugin's own settings: proxy and certificates; and what the environment has to say about them."""
 
 import asyncio
 import base64
@@ -9,10 +9,10 @@ from types import MappingProxyType
 import pytest
 import trustme
 
-from bridge.errors import AuthError, BridgeError, SettingsError, UnavailableError
-from bridge.http import Access, Network, Pool, patience
-from tests.bridge.http.test_transport import OK, Plain, ask, failure
-from tests.service import Service, raw, reply, silence
+from bridge.errors import SettingsError, UnavailableError
+from bridge.http import Network
+from tests.bridge.http.plain import OK, ask, failure
+from tests.service import Service
 
 PASSWORD = "proxy-Secret-77"
 
@@ -69,36 +69,30 @@ def via(proxy, user: str = "", **rest) -> Network:
     return Network.of({"proxy_url": f"http://{user}127.0.0.1:{proxy.port}", "pause_after_failures": False, **rest})
 
 
+@pytest.fixture
+def authority():
+    return trustme.CA()
+
+
+def served_by(certificate) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    certificate.configure_cert(context)
+    return context
+
+
+async def test_proxies_of_the_environment_are_not_used(service, pool, monkeypatch):
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    service.answers = [OK]
+    assert await ask(service, pool)
+
+
 async def test_calls_go_through_the_proxy(service, proxy, pool):
     service.answers = [OK]
     assert await ask(service, pool, network=via(proxy)) == "{'x': 1}"
     assert await ask(service, pool) == "{'x': 1}"
     assert len(proxy.requests) == 1
     assert proxy.requests[0].startswith(service.base)
-
-
-async def test_tls_is_tunnelled_and_checked_end_to_end(proxy, pool):
-    authority = trustme.CA()
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    authority.issue_cert("127.0.0.1").configure_cert(tls)
-    pem = authority.cert_pem.bytes().decode()
-    async with Service([OK], tls=tls) as service:
-        assert await ask(service, pool, network=via(proxy, ca_certificates=pem))
-        assert proxy.requests == [f"127.0.0.1:{service.port}"]
-        assert "certificate" in str(await failure(service, pool, network=via(proxy)))
-
-
-async def test_a_private_authority_is_trusted_only_where_it_is_named(pool):
-    authority = trustme.CA()
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    authority.issue_cert("127.0.0.1").configure_cert(tls)
-    network = Network.of(
-        {"ca_certificates": f"\n{authority.cert_pem.bytes().decode()}\n", "pause_after_failures": False}
-    )
-    async with Service([OK], tls=tls) as service:
-        await failure(service, pool)
-        assert await ask(service, pool, network=network)
-        await failure(service, pool)
 
 
 @pytest.mark.parametrize("tls", [False, True])
@@ -120,6 +114,47 @@ async def test_a_proxy_where_nobody_listens(service, pool, no_waiting):
     error = await failure(service, pool, network=via(gone, f"ada:{PASSWORD}@"))
     assert "proxy_url" in str(error)
     assert PASSWORD not in str(error)
+
+
+async def test_tls_is_tunnelled_and_checked_end_to_end(proxy, pool, authority):
+    pem = authority.cert_pem.bytes().decode()
+    async with Service([OK], tls=served_by(authority.issue_cert("127.0.0.1"))) as service:
+        assert await ask(service, pool, network=via(proxy, ca_certificates=pem))
+        assert proxy.requests == [f"127.0.0.1:{service.port}"]
+        assert "certificate" in str(await failure(service, pool, network=via(proxy)))
+
+
+async def test_a_certificate_nobody_trusts_is_refused_by_name(pool, authority):
+    async with Service([OK], tls=served_by(authority.issue_cert("127.0.0.1"))) as service:
+        error = await failure(service, pool)
+        assert isinstance(error, UnavailableError)
+        assert "certificate" in str(error)
+        assert "verify_tls" in str(error)
+        assert service.requests == []
+
+
+async def test_verify_tls_off_accepts_any_certificate_and_never_mixes_with_on(pool, authority):
+    async with Service([OK], tls=served_by(authority.issue_cert("else.test"))) as service:
+        assert await ask(service, pool, verify_tls=False)
+        await failure(service, pool, verify_tls=True)
+
+
+async def test_a_private_authority_is_trusted_only_where_it_is_named(pool, authority):
+    network = Network.of(
+        {"ca_certificates": f"\n{authority.cert_pem.bytes().decode()}\n", "pause_after_failures": False}
+    )
+    async with Service([OK], tls=served_by(authority.issue_cert("127.0.0.1"))) as service:
+        await failure(service, pool)
+        assert await ask(service, pool, network=network)
+        await failure(service, pool)
+
+
+async def test_certificates_that_cant_be_read_fail_the_call_that_needs_them(service, pool):
+    network = Network.of({"ca_certificates": "-----BEGIN CERTIFICATE-----\nno\n-----END CERTIFICATE-----"})
+    service.answers = [OK]
+    assert await ask(service, pool, network=network)
+    with pytest.raises(SettingsError, match="ca_certificates"):
+        await ask(f"https://127.0.0.1:{service.port}", pool, network=network)
 
 
 @pytest.mark.parametrize(
@@ -147,153 +182,3 @@ def test_configuration_as_the_host_gives_it():
     )
     assert Network.of(frozen) == Network()
     assert PASSWORD not in repr(Network.of({"proxy_url": f"http://a:{PASSWORD}@h:1"}))
-
-
-async def test_certificates_that_cant_be_read_fail_the_call_that_needs_them(service, pool):
-    network = Network.of({"ca_certificates": "-----BEGIN CERTIFICATE-----\nno\n-----END CERTIFICATE-----"})
-    service.answers = [OK]
-    assert await ask(service, pool, network=network)
-    with pytest.raises(SettingsError, match="ca_certificates"):
-        await ask(f"https://127.0.0.1:{service.port}", pool, network=network)
-
-
-async def test_max_connections_is_kept(service, pool):
-    now, most = 0, 0
-
-    async def slow(request, writer):
-        nonlocal now, most
-        now += 1
-        most = max(most, now)
-        await asyncio.sleep(0.01)
-        now -= 1
-        return await OK(request, writer)
-
-    service.answers = [slow]
-    network = Network.of({"max_connections": "3"})
-    await asyncio.gather(*(ask(service, pool, network=network) for _ in range(20)))
-    assert most == service.connections == 3
-
-
-# ---- patience
-
-EAGER = Network()
-
-
-async def fails(service, pool, **settings) -> BridgeError:
-    with pytest.raises(BridgeError) as failed:
-        await ask(service, pool, network=EAGER, **settings)
-    return failed.value
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    """Time that only moves when told, for patience alone."""
-    now = [1000.0]
-    monkeypatch.setattr(patience, "time", type("Clock", (), {"monotonic": staticmethod(lambda: now[0])}))
-    return now
-
-
-async def test_an_address_that_failed_repeatedly_is_left_alone_with_the_last_reason(service, pool, clock):
-    service.answers = [reply(500, {"message": "out of memory"})]
-    for _ in range(patience.FAILURES):
-        await fails(service, pool)
-    error = await fails(service, pool)
-    assert isinstance(error, UnavailableError)
-    assert str(error).startswith("Plain at 127.0.0.1:")
-    assert "left alone after 3 failures in a row (the service failed (500: out of memory))" in str(error)
-    assert "in 10 s" in str(error)
-    assert len(service.requests) == patience.FAILURES
-
-
-async def test_one_probe_reopens_it(service, pool, clock):
-    service.answers = [reply(500)]
-    for _ in range(patience.FAILURES):
-        await fails(service, pool)
-    clock[0] += patience.PAUSE + 1
-    arrived, go = asyncio.Event(), asyncio.Event()
-
-    async def wait(request, writer):
-        arrived.set()
-        await go.wait()
-        return await OK(request, writer)
-
-    service.answers = [wait]
-    probe = asyncio.create_task(ask(service, pool, network=EAGER))
-    await arrived.wait()
-    assert "left alone" in str(await fails(service, pool))
-    go.set()
-    assert await probe
-    service.answers = [OK]
-    assert await ask(service, pool, network=EAGER)
-
-
-async def test_a_probe_that_fails_or_is_cancelled_leaves_it_closed_or_open(service, pool, clock):
-    service.answers = [reply(500)]
-    for _ in range(patience.FAILURES):
-        await fails(service, pool)
-    clock[0] += patience.PAUSE + 1
-    assert "the service failed" in (await fails(service, pool)).happened
-    assert "left alone after 4" in str(await fails(service, pool))
-    clock[0] += patience.PAUSE + 1
-    service.answers = [silence]
-    probe = asyncio.create_task(ask(service, pool, network=EAGER))
-    while len(service.requests) < 5:  # noqa: ASYNC110
-        await asyncio.sleep(0.01)
-    probe.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await probe
-    service.answers, service.turn = [OK], 0
-    assert await ask(service, pool, network=EAGER)
-
-
-async def test_other_keys_addresses_and_tenants_are_not_touched(service, pool, clock):
-    service.answers = [reply(500)]
-    for _ in range(patience.FAILURES):
-        await fails(service, pool)
-    service.answers = [OK]
-    assert await ask(service, pool, network=EAGER, api_key="another-key-123")
-    async with Access(pool, EAGER, "tenant").open(Plain(api_base_url=service.base, dataset_id="d"), "x") as http:
-        assert await http.post("/search", {})
-    await fails(service, pool)
-
-
-async def test_failures_of_ours_and_recoveries_dont_count(service, pool, clock):
-    service.answers = [reply(500), reply(500), OK, reply(500), reply(500), reply(401), reply(500), reply(500), OK]
-    for wanted in (UnavailableError, UnavailableError, None, UnavailableError, UnavailableError, AuthError):
-        if wanted is None:
-            await ask(service, pool, network=EAGER)
-        else:
-            assert isinstance(await fails(service, pool), wanted)
-    await fails(service, pool)
-    await fails(service, pool)
-    assert await ask(service, pool, network=EAGER)
-
-
-async def test_patience_can_be_switched_off(service, pool):
-    service.answers = [reply(500)]
-    for _ in range(patience.FAILURES + 3):
-        await failure(service, pool)
-    assert len(service.requests) == patience.FAILURES + 3
-
-
-async def test_the_memory_is_bounded(monkeypatch):
-    monkeypatch.setattr(patience, "REMEMBERED", 3)
-    memory = patience.Patience()
-    for number in range(10):
-        with pytest.raises(UnavailableError), memory.call(("", bytes([number]))):
-            raise UnavailableError("x", "y")
-    assert len(memory._troubles) == 3
-
-
-async def test_a_tenant_that_is_gone_leaves_nothing(service):
-    service.answers = [raw(b"nonsense")]
-    async with Pool() as pool:
-        backend = Plain(api_base_url=service.base, dataset_id="d", options={"timeout": 1})
-        for tenant in ("a", "b"):
-            pool.memory.keep((tenant, b"d", "/x", ""), {})
-            with pytest.raises(UnavailableError):
-                async with Access(pool, EAGER, tenant).open(backend, "x"):
-                    raise UnavailableError("x", "y")
-        pool.forget("a")
-        assert {name[0] for name in pool.memory._answers} == {"b"}
-        assert {name[0] for name in pool.patience._troubles} == {"b"}

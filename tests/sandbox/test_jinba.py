@@ -9,10 +9,10 @@ from sandbox import jinba
 from sandbox.corpus import handbook
 from sandbox.questions import SAMPLE_QUESTIONS, SampleQuestion
 from sandbox.ranking import Index
-from tests.sandbox.sandbox_exchanges import Exchange, difference, post
+from tests.sandbox.exchanges import KEYS, Exchange, difference, post
+from tests.sandbox.handbook import PASSAGES
 
-KEY = "jinba-sandbox-0000"
-PASSAGES = {passage.key: passage for passage in handbook()}
+KEY = KEYS["jinba"]
 REPLACED = {
     "FLOW_KEY": KEY,
     "Bearer TOKEN": f"Bearer {KEY}",

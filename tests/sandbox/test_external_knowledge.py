@@ -10,10 +10,10 @@ from sandbox import external_knowledge
 from sandbox.corpus import Document, handbook
 from sandbox.questions import SAMPLE_QUESTIONS, SampleQuestion
 from sandbox.ranking import Index
-from tests.sandbox.sandbox_exchanges import Exchange, difference, post
+from tests.sandbox.exchanges import KEYS, Exchange, difference, post
+from tests.sandbox.handbook import PASSAGES, is_2025
 
-KEY = "external-sandbox-0000"
-PASSAGES = {passage.key: passage for passage in handbook()}
+KEY = KEYS["external_knowledge"]
 REPLACED = {
     "API_KEY": KEY,
     "kb-1": "handbook",
@@ -127,10 +127,6 @@ async def test_another_path_or_method_is_not_served(index: Index) -> None:
         assert (await client.get("http://sandbox.test/retrieval")).status_code == 405
 
 
-def _is_2025(document: Document) -> bool:
-    return document.year == 2025
-
-
 @pytest.mark.parametrize(
     ("name", "operator", "value", "expected"),
     [
@@ -150,8 +146,8 @@ def _is_2025(document: Document) -> bool:
         ("nope", "empty", "", lambda _: True),
         ("nope", "is", "x", lambda _: False),
         (["nope", "category"], "is", "policy", lambda d: d.category == "policy"),
-        ("year", "=", 2025, _is_2025),
-        ("year", "=", "2025", _is_2025),
+        ("year", "=", 2025, is_2025),
+        ("year", "=", "2025", is_2025),
         ("year", "≠", 2025, lambda d: d.year != 2025),
         ("year", ">", 2025, lambda d: d.year > 2025),
         ("year", "<", 2025, lambda d: d.year < 2025),

@@ -2,14 +2,16 @@
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 from starlette.applications import Starlette
 
-RECORDINGS = Path(__file__).parents[1] / "recordings"
+from sandbox.server import SERVICES
+from tests.contract.cases import RECORDINGS
+
+KEYS = {service.backend: service.key for service in SERVICES}
 
 
 class Exchange:

@@ -6,8 +6,7 @@ from sandbox.corpus import Form, Passage, handbook
 from sandbox.ids import hex24_of, hex32_of, uuid_of
 from sandbox.questions import SAMPLE_QUESTIONS, SampleQuestion
 from sandbox.ranking import Index, best_pieces, terms
-
-PASSAGES = {passage.key: passage for passage in handbook()}
+from tests.sandbox.handbook import PASSAGES
 
 
 def test_the_handbook_holds_both_languages_and_every_form() -> None:

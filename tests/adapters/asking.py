@@ -7,12 +7,8 @@ import httpx
 from langbot_plugin.api.entities.builtin.rag import RetrievalResponse
 
 from adapters import Pool, retrieve
-from tests.contract.cases import CASES, Case
+from tests.contract.cases import Case
 from tests.contract.stand_in import context, recording, service
-
-
-def case_of(backend: str) -> Case:
-    return next(case for case in CASES if case.backend == backend)
 
 
 async def ask(case: Case, answer: Any, pool: Pool, **settings: Any) -> tuple[RetrievalResponse, list[httpx.Request]]:
