@@ -47,7 +47,10 @@ async def retrieve(context: RetrievalContext, pool: Pool | Access) -> RetrievalR
             return results.response([], backend.options)
         access = pool if isinstance(pool, Access) else Access(pool)
         async with access.open(backend, question.asked) as http:
-            hits = await backend.search(question, http)
+            try:
+                hits = await backend.search(question, http)
+            except BridgeError as error:
+                raise await backend.explain(http.placed(error), http) from None
             kept = backend.kept(question, hits)
     except BridgeError as error:
         log.warning("knowledge base %s: %s", context.knowledge_base_id, error)
@@ -56,9 +59,9 @@ async def retrieve(context: RetrievalContext, pool: Pool | Access) -> RetrievalR
         http.note(f"the query was cut to the {len(question.text)} characters that {backend.product} takes")
     if len(kept) < len(hits):
         http.note(f"{len(hits) - len(kept)} passages that {backend.product} returned did not match the filters")
-    for note in http.notes:
-        log.info("knowledge base %s: %s: %s", context.knowledge_base_id, http.where, note)
     response = results.response(kept, backend.options, http.notes, http.unread)
+    for note in response.metadata.get("notes", ()):
+        log.info("knowledge base %s: %s: %s", context.knowledge_base_id, http.where, note)
     response.metadata |= {"service": http.where, "tries": http.tries}
     return response
 

@@ -83,6 +83,8 @@ class Failure(NamedTuple):
     happened: str
     remedy: str
     retry: Retry | None = None
+    quoted: bool = True
+    """Whether the service's own words may be shown."""
 
 
 class Backend(BaseModel, ABC):
@@ -103,6 +105,8 @@ class Backend(BaseModel, ABC):
     """The response header in which the service tells its version, in small letters."""
     filters: ClassVar[bool] = True
     """Whether the service takes filters; else they are checked here alone, on the metadata that it returns."""
+    filter_hint: ClassVar[str] = ""
+    """What to filter by where the service filters but may return no metadata to check it; blank: it always does."""
     failures: ClassVar[tuple[Failure, ...]] = ()
     """The first row whose pattern fits the gist counts."""
     resend: ClassVar[bool] = True
@@ -162,21 +166,32 @@ class Backend(BaseModel, ABC):
     def kept(self, question: Question, hits: list[Hit]) -> list[Hit]:
         """The hits that the question's filter lets pass.
 
-        SettingsError where nobody can tell: the service doesn't filter, and no hit has a field that the filter names.
+        SettingsError where nobody can tell: no hit has a field that the filter names, and the service doesn't filter, or
+        returns no metadata at all.
         """
         where = question.where
-        if hits and not self.filters:
-            fields = [c.field for c in where.conditions if all(lookup(h.metadata, c.field) is None for h in hits)]
-            if fields:
-                raise SettingsError(
-                    f"filters: {self.product} neither filters nor returns {', '.join(fields)}",
-                    f"Filter by one of: {', '.join(sorted(hits[0].metadata))}",
-                )
+        if not where.conditions or not hits:
+            return hits
+        fields = [c.field for c in where.conditions if all(lookup(h.metadata, c.field) is None for h in hits)]
+        told = any(h.metadata.get("document_metadata") for h in hits)
+        if fields and not self.filters:
+            raise SettingsError(
+                f"filters: {self.product} neither filters nor returns {', '.join(fields)}",
+                f"Filter by one of: {', '.join(sorted(hits[0].metadata))}",
+            )
+        if fields and self.filter_hint and not told:
+            raise SettingsError(
+                f"filters: {self.product} returned no {', '.join(fields)} to check the passages by", self.filter_hint
+            )
         return [hit for hit in hits if where.holds(hit.metadata)]
 
     @abstractmethod
     async def search(self, question: Question, http: Http) -> list[Hit]:
         """The service's passages for a question that isn't blank, in its order; raises BridgeError."""
+
+    async def explain(self, error: BridgeError, http: Http) -> BridgeError:  # noqa: ARG002
+        """What a failed search comes from, where the service can tell more than it said."""
+        return error
 
     async def describe(self, http: Http) -> list[str]:  # noqa: ARG002
         """What the service says about each dataset without a search, a line each; raises BridgeError."""
@@ -201,4 +216,7 @@ class Backend(BaseModel, ABC):
         """The error in the service's own terms for an answer that it doesn't accept; None leaves it to the status."""
         gist = self.gist(reply)
         row = next((row for row in self.failures if re.match(row.pattern, gist)), None)
-        return row and row.kind(f"{row.happened} ({reply.said})", row.remedy, retry=row.retry)
+        if row is None:
+            return None
+        said = reply.said if row.quoted else f"status {reply.status}"
+        return row.kind(f"{row.happened} ({said})", row.remedy, retry=row.retry)

@@ -6,8 +6,10 @@ POST /datasets/{id}/retrieve, GET /datasets/{id}; seen on 1.9.2, 1.12.1, 1.13.3 
 from typing import Any, ClassVar, Literal
 
 from adapters.backend import Backend, Failure, Options
+from adapters.dify_retrieval_model import METHODS, measure, plain, ranked_by, retrieval_model, without_threshold
 from bridge.errors import (
     AuthError,
+    BridgeError,
     NotFoundError,
     RateLimitedError,
     ResponseError,
@@ -15,7 +17,7 @@ from bridge.errors import (
     SettingsError,
     UnavailableError,
 )
-from bridge.filters import DIFY_WORDS, Filter
+from bridge.filters import Filter
 from bridge.hits import Hit, read_each, side_by_side
 from bridge.http import Http
 from bridge.question import Question
@@ -23,12 +25,26 @@ from bridge.values import filled, joined, mapping, number, text
 
 DATASET_KEPT = 60.0
 """Seconds after which a dataset's own settings are looked up again, beside a search."""
-VECTOR_WEIGHT = 0.7
-"""Dify's own share of meaning in a weighted hybrid search."""
+BUILT_IN = {
+    "document_name": "string",
+    "uploader": "string",
+    "upload_date": "time",
+    "last_update_date": "time",
+    "source": "string",
+}
+"""Fields that every document has while a dataset's built-in metadata is switched on, and their types."""
+COMPARING = ("gt", "gte", "lt", "lte")
+_PASSAGES = ("segment.content", "segment.answer")
 _KEY = "Use a key of Knowledge > Service API (dataset-...), not one of an app"
 _MODELS = "Check the dataset's embedding and rerank models and the vector store in Dify"
 _OURS = r"400 bad_request|400 \w* ?(\d+ validation error|Query |Input payload)"
+_COMPARED = r"\d+ \w* ?\(psycopg2.errors.InvalidTextRepresentation"
+_NUMBERS = "Compare number and time fields, with numbers; a time is seconds since 1970"
 _INSIDE = "the search failed inside Dify"
+_NO_INDEX = "an economy or empty dataset"
+_NO_SETTINGS = "the request was not understood"
+_MAY_BE_THE_DATASET = (_INSIDE, _NO_INDEX, _NO_SETTINGS)
+"""Failures that also come of a dataset that can't be searched like that."""
 _FAILURES = (
     Failure("401", AuthError, "the API key was refused", _KEY),
     Failure("403.*rate limit", RateLimitedError, "the workspace's rate limit is reached", "Wait at least 60 s"),
@@ -37,13 +53,12 @@ _FAILURES = (
     Failure("404 page .", NotFoundError, "no dataset or API here", "Check dataset_id and api_base_url (ends in /v1)"),
     Failure("404 page", NotFoundError, "that is not Dify's API", "Set api_base_url to the API's address (ends in /v1)"),
     Failure("404", NotFoundError, "the dataset was not found", "Check dataset_id, and whose key api_key is"),
+    Failure(_COMPARED, SettingsError, "filters compare what is no number", _NUMBERS, quoted=False),
     Failure(_OURS, ResponseError, "the request was not accepted", "Please report this with Dify's version"),
-    Failure(
-        "400.*relation .* not exist", ResponseError, "an economy or empty dataset", "Set search_mode to auto or keyword"
-    ),
+    Failure("400.*relation .* not exist", ResponseError, _NO_INDEX, "Set search_mode to auto or keyword", quoted=False),
     Failure("400 (dataset_not_init|provider_|model_currently)", UnavailableError, _INSIDE, _MODELS),
     Failure("400", UnavailableError, _INSIDE, _MODELS, Retry(tries=2)),
-    Failure(r"500 \w+ '", ResponseError, "the request was not understood", "Check that the dataset is no external one"),
+    Failure(r"500 \w+ '", ResponseError, _NO_SETTINGS, "Check that the dataset is no external one"),
     Failure("500", UnavailableError, "Dify failed", "Read Dify's own log", Retry(tries=2)),
 )
 """Contract of 1.9.2 to 1.14.2: a 400 that is none of ours is a passing fault of a model or the vector store."""
@@ -52,12 +67,7 @@ _FAILURES = (
 class DifyOptions(Options):
     """How to search in Dify."""
 
-    modes: ClassVar[dict[str, str]] = {
-        "semantic": "semantic_search",
-        "full_text": "full_text_search",
-        "hybrid": "hybrid_search",
-        "keyword": "keyword_search",
-    }
+    modes: ClassVar[dict[str, str]] = METHODS
     offers: ClassVar[frozenset[str]] = frozenset({"rerank", "rerank_model", "vector_weight"})
 
 
@@ -80,18 +90,19 @@ class Dify(Backend):
 
     async def search(self, question: Question, http: Http) -> list[Hit]:
         async def one(dataset: str) -> list[Hit]:
-            model = await self._retrieval_model(dataset, question.where, http)
-            answer = await http.post(
-                f"/v1/datasets/{dataset}/retrieve", {"query": question.text, "retrieval_model": model}
-            )
-            return _hits(answer, model, dataset, http, self.enough(question))
+            model = retrieval_model(self.options, await self._settings(dataset, http), question.where)
+            hits = await self._ask(dataset, model, question, http)
+            if not any(question.where.holds(hit.metadata) for hit in hits):
+                await self._nothing(dataset, model, question, http, found=bool(hits))
+            return hits
 
         return await side_by_side(self.dataset_id, one)
 
     async def describe(self, http: Http) -> list[str]:
         lines = []
         for dataset in self.dataset_id:
-            info = await self._dataset(dataset, http)
+            info = mapping(await http.get(f"/v1/datasets/{dataset}", keep=DATASET_KEPT))
+            _searchable(info, "")
             saved = mapping(info.get("retrieval_model_dict"))
             lines.append(
                 f"{text(info.get('name')) or dataset}: {text(info.get('indexing_technique')) or 'empty'}, "
@@ -100,131 +111,106 @@ class Dify(Backend):
             )
         return lines
 
-    async def _dataset(self, dataset: str, http: Http) -> dict[str, Any]:
-        info = mapping(await http.get(f"/v1/datasets/{dataset}", keep=DATASET_KEPT))
-        if info.get("provider") == "external":
-            raise SettingsError(
-                "dataset_id is an external knowledge base, which Dify's API can't search",
-                "Connect the server behind it with backend external_knowledge",
-            )
-        return info
+    async def explain(self, error: BridgeError, http: Http) -> BridgeError:
+        if error.happened.startswith(_MAY_BE_THE_DATASET):
+            method = METHODS.get(self.options.search_mode, "")
+            for dataset in self.dataset_id:
+                try:
+                    _searchable(mapping(await http.look_up(f"/v1/datasets/{dataset}", keep=DATASET_KEPT)), method)
+                except SettingsError as found:
+                    found.dataset = dataset if len(self.dataset_id) > 1 else ""
+                    return found
+                except BridgeError:
+                    return error
+        return error
 
-    async def _retrieval_model(self, dataset: str, where: Filter, http: Http) -> dict[str, Any]:
-        """The eight fields of a retrieval_model: the dataset's own, changed by what the options ask for."""
-        options, mode = self.options, self.options.search_mode
-        needs_own = mode in ("auto", "hybrid") or (options.rerank and not options.rerank_model)
-        info = await self._dataset(dataset, http) if needs_own else {}
-        saved = mapping(info.get("retrieval_model_dict"))
-        model = {
-            "search_method": text(saved.get("search_method")) or "semantic_search",
-            "reranking_enable": saved.get("reranking_enable") is True,
-            "reranking_mode": saved.get("reranking_mode"),
-            "reranking_model": mapping(saved.get("reranking_model")) or _no_model(),
-            "weights": mapping(saved.get("weights")) or None,
-            "top_k": options.top_k,
-            "score_threshold_enabled": saved.get("score_threshold_enabled") is True,
-            "score_threshold": saved.get("score_threshold"),
-        }
-        if mode != "auto":
-            model |= {"search_method": options.modes[mode], "score_threshold_enabled": False, "score_threshold": None}
-        if options.score_threshold:
-            model |= {"score_threshold_enabled": True, "score_threshold": options.score_threshold}
-        model |= self._ranking(model, info)
-        if where.conditions:
-            conditions = where.spoken(DIFY_WORDS)
-            model["metadata_filtering_conditions"] = {"logical_operator": where.logic, "conditions": conditions}
-        return model
+    async def _ask(self, dataset: str, model: dict[str, Any], question: Question, http: Http) -> list[Hit]:
+        payload = {"query": question.text, "retrieval_model": model}
+        answer = await http.post(f"/v1/datasets/{dataset}/retrieve", payload)
+        return _hits(answer, measure(model), dataset, http, self.enough(question))
 
-    def _ranking(self, model: dict[str, Any], info: dict[str, Any]) -> dict[str, Any]:
-        """How hits are ranked: by a reranker, by weights, or as the dataset has it."""
+    async def _settings(self, dataset: str, http: Http) -> dict[str, Any]:
+        """The dataset's details where the options need them, else nothing."""
         options = self.options
-        if options.rerank:
-            if model["search_method"] == "keyword_search":
-                raise SettingsError(
-                    "rerank is not available with keyword search",
-                    "Switch rerank off, or use search_mode semantic or hybrid",
-                )
-            named = _model_of(options.rerank_model) if options.rerank_model else model["reranking_model"]
-            if all(named.get(name) for name in _no_model()):
-                return {
-                    "reranking_enable": True,
-                    "reranking_mode": "reranking_model",
-                    "reranking_model": named,
-                    "weights": None,
-                }
-            if not (model["reranking_mode"] == "weighted_score" and model["weights"]):
-                raise SettingsError(
-                    "rerank needs a model and the dataset has none saved",
-                    "Set rerank_model to provider/name, or save a reranker in the dataset's retrieval settings",
-                )
-        if options.vector_weight is not None:
-            return _weighted(_weights(options.vector_weight, info))
-        if options.search_mode == "auto":
+        if options.search_mode not in ("auto", "hybrid") and not (options.rerank and not options.rerank_model):
             return {}
-        if options.search_mode == "hybrid":
-            # without a fusion Dify joins two lists of different scales
-            own = model["weights"] if model["reranking_mode"] == "weighted_score" else None
-            return _weighted(own or _weights(VECTOR_WEIGHT, info))
-        return {"reranking_enable": False, "reranking_mode": None, "reranking_model": _no_model(), "weights": None}
+        info = await http.look_up(f"/v1/datasets/{dataset}", keep=DATASET_KEPT)
+        if info is None:
+            http.note("Dify can't tell the dataset's own settings now; set search_mode to search without them")
+        _searchable(mapping(info), METHODS.get(options.search_mode, ""))
+        return mapping(info)
+
+    async def _nothing(
+        self, dataset: str, model: dict[str, Any], question: Question, http: Http, *, found: bool
+    ) -> None:
+        """Where a search comes to nothing: raise what is behind it, if anything is. Only empty answers pay for this."""
+        if not found:
+            info = await http.look_up(f"/v1/datasets/{dataset}", keep=DATASET_KEPT)
+            _searchable(mapping(info), model["search_method"])
+        if question.where.conditions:
+            fields = await http.look_up(f"/v1/datasets/{dataset}/metadata", keep=DATASET_KEPT)
+            if fields is not None:
+                _comparable(question.where, mapping(fields))
+        ranking = ranked_by(model)
+        if found or not ranking or not await self._ask(dataset, plain(model), question, http):
+            return
+        bare = without_threshold(model)
+        if bare != model and await self._ask(dataset, bare, question, http):
+            return  # the threshold left nothing, and that is an answer
+        raise UnavailableError(
+            f"{ranking} left nothing of what a plain search finds",
+            f"Check {ranking} in Dify, or choose another search_mode",
+        )
 
 
-def _no_model() -> dict[str, str]:
-    return {"reranking_provider_name": "", "reranking_model_name": ""}
+def _searchable(info: dict[str, Any], method: str) -> None:
+    """Refuse by name what Dify's API can't search in a dataset; `method` is blank for its own. Empty details pass."""
+    if info.get("provider") == "external":
+        raise SettingsError(
+            "dataset_id is an external knowledge base, which Dify's API can't search",
+            "Connect the server behind it with backend external_knowledge",
+        )
+    technique = info.get("indexing_technique")
+    if technique == "high_quality" and method == "keyword_search":
+        raise SettingsError(
+            "search_mode keyword finds nothing in a high-quality dataset", "Set search_mode to full_text or auto"
+        )
+    if technique == "economy" and method not in ("", "keyword_search"):
+        raise SettingsError("an economy dataset takes keyword search only", "Set search_mode to auto or keyword")
 
 
-def _model_of(name: str) -> dict[str, str]:
-    """`provider/name`; the provider may have slashes of its own (langgenius/cohere/cohere/rerank-v3)."""
-    provider, slash, model = name.rpartition("/")
-    if not slash or not provider or not model:
-        raise SettingsError("rerank_model must be provider/name", "Write it like langgenius/cohere/cohere/rerank-v3.5")
-    return {"reranking_provider_name": provider, "reranking_model_name": model}
-
-
-def _weights(vector_weight: float, info: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "weight_type": "customized",
-        "vector_setting": {
-            "vector_weight": vector_weight,
-            "embedding_provider_name": text(info.get("embedding_model_provider")),
-            "embedding_model_name": text(info.get("embedding_model")),
-        },
-        "keyword_setting": {"keyword_weight": round(1 - vector_weight, 6)},
+def _comparable(where: Filter, told: dict[str, Any]) -> None:
+    """Refuse a filter on a field that the dataset hasn't, or that compares texts as numbers."""
+    fields = {
+        field["name"]: text(field.get("type"))
+        for field in map(mapping, told.get("doc_metadata") or ())
+        if "name" in field
     }
+    if told.get("built_in_field_enabled"):
+        fields |= BUILT_IN
+    unknown = [c.field for c in where.conditions if c.field not in fields]
+    if unknown:
+        raise SettingsError(
+            f"filters: the dataset has no metadata field {', '.join(unknown)}",
+            f"Filter by one of: {', '.join(fields) or 'none, it has no fields'}",
+        )
+    texts = [c.field for c in where.conditions if c.operator in COMPARING and fields[c.field] == "string"]
+    if texts:
+        raise SettingsError(
+            f"filters: {', '.join(texts)} holds texts, and Dify compares numbers and times only",
+            "Use $eq, $ne, $in or $nin",
+        )
 
 
-def _weighted(weights: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "search_method": "hybrid_search",
-        "reranking_enable": False,
-        "reranking_mode": "weighted_score",
-        "reranking_model": _no_model(),
-        "weights": weights,
-    }
-
-
-def _hits(answer: Any, model: dict[str, Any], dataset: str, http: Http, enough: int | None) -> list[Hit]:
-    if not isinstance(mapping(answer).get("records"), list):
+def _hits(answer: Any, measured: str, dataset: str, http: Http, enough: int | None) -> list[Hit]:
+    if "records" not in mapping(answer):
         raise ResponseError(f"the answer has no records ({http.seen(answer)})", "Check Dify's version")
-    measure = _measure(model)
-    hits = read_each(answer["records"], lambda record: _hit(record, measure, dataset), http, enough)
-    if not measure or (measure == "text_rank" and not any(hit.score for hit in hits)):
+    hits = read_each(answer["records"], lambda record: _hit(record, measured, dataset), http, _PASSAGES, enough)
+    if not measured or (measured == "text_rank" and not any(hit.score for hit in hits)):
         for hit in hits:
             hit.score = None  # keyword search, and vector stores that pass no rank on
             hit.metadata.pop("measure", None)
     return hits
-
-
-def _measure(model: dict[str, Any]) -> str:
-    """What Dify's score is for such a search; empty where it is none."""
-    reranked = model["reranking_enable"] and model["reranking_mode"] != "weighted_score"
-    match model["search_method"]:
-        case "keyword_search":
-            return ""
-        case _ if reranked and mapping(model["reranking_model"]).get("reranking_model_name"):
-            return "rerank"
-        case "full_text_search":
-            return "text_rank"
-    return "similarity"
 
 
 def _hit(record: dict[str, Any], measure: str, dataset: str) -> Hit:

@@ -34,6 +34,7 @@ class ExternalKnowledge(Backend):
 
     product: ClassVar[str] = "External Knowledge"
     address_tail: ClassVar[str] = "/retrieval$"
+    filter_hint: ClassVar[str] = "Filter by a field that the server returns in a record's metadata"
     failures: ClassVar[tuple[Failure, ...]] = _FAILURES
 
     backend: Literal["external_knowledge"] = "external_knowledge"
@@ -42,9 +43,11 @@ class ExternalKnowledge(Backend):
     async def search(self, question: Question, http: Http) -> list[Hit]:
         async def one(knowledge: str) -> list[Hit]:
             answer = await http.post("/retrieval", self._payload(question, knowledge))
-            if not isinstance(mapping(answer).get("records"), list):
+            if "records" not in mapping(answer):
                 raise ResponseError(f"the answer has no records ({http.seen(answer)})", "Check api_base_url")
-            return read_each(answer["records"], lambda record: _hit(record, knowledge), http, self.enough(question))
+            return read_each(
+                answer["records"], lambda record: _hit(record, knowledge), http, ("content",), self.enough(question)
+            )
 
         return await side_by_side(self.dataset_id, one)
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from adapters.backend import Backend, Failure, Options
 from bridge.errors import AuthError, NotFoundError, RateLimitedError, ResponseError, Retry, UnavailableError
-from bridge.hits import Hit, read_each, side_by_side
+from bridge.hits import Hit, listed, read_each, side_by_side
 from bridge.http import Http, Reply
 from bridge.question import Question
 from bridge.values import filled, joined, mapping, number, text
@@ -32,6 +32,7 @@ _FAILURES = (
 )
 _MEASURES = (("reRank", "rerank"), ("embedding", "similarity"), ("fullText", "text_rank"))
 """FastGPT's kinds of score and what they measure, the best first."""
+_MISSING = object()
 _IMAGE = re.compile(r"(!\[[^\]]*\]\()(?=/(?!/))")
 """A picture with a link that only its own server can follow."""
 
@@ -61,7 +62,7 @@ class FastGPT(Backend):
     async def search(self, question: Question, http: Http) -> list[Hit]:
         async def one(dataset: str) -> list[Hit]:
             answer = await http.post("/api/core/dataset/searchTest", self._payload(question, dataset))
-            return self._hits(mapping(answer).get("data"), dataset, http, self.enough(question))
+            return self._hits(mapping(answer).get("data", _MISSING), dataset, http, self.enough(question))
 
         return await side_by_side(self.dataset_id, one)
 
@@ -98,12 +99,13 @@ class FastGPT(Backend):
         }
 
     def _hits(self, data: Any, dataset: str, http: Http, enough: int | None) -> list[Hit]:
-        items = data if isinstance(data, list) else mapping(data).get("list")
-        if not isinstance(items, list):
+        items = mapping(data).get("list", _MISSING) if isinstance(data, dict) else data
+        items = listed(items)
+        if items is _MISSING:
             raise ResponseError(f"the answer has no list of passages ({http.seen(data)})", "Check FastGPT's version")
         if self.options.rerank and mapping(data).get("usingReRank") is False:
             http.note("FastGPT searched without the reranker; check its rerank model")
-        hits = read_each(items, lambda item: self._hit(item, dataset), http, enough)
+        hits = read_each(items, lambda item: self._hit(item, dataset), http, ("q", "a"), enough)
         rest = [_scores(mapping(item).get("score")) for item in items[len(hits) :]]
         _measure(hits, rest, reranked=mapping(data).get("usingReRank") is not False)
         return hits

@@ -91,7 +91,9 @@ class Jinba(Backend):
             path = f"/api/v2/external/flows/{quote(self.flow_id, safe='')}/published-run"
             answer = await http.post(path, {"args": args, "mode": "sync"})
         records = sorted(self._records(answer, http), key=lambda record: worst_last(mapping(record).get("score")))
-        return read_each(records, lambda record: _hit(record, knowledge), http, self.enough(question))
+        return read_each(
+            records, lambda record: _hit(record, knowledge), http, ("chunk.content",), self.enough(question)
+        )
 
     def accepts(self, reply: Reply) -> bool:
         answer = mapping(reply.data)
@@ -133,13 +135,19 @@ def _found(value: Any, depth: int = DEPTH_LIMIT) -> list[Any] | None:
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         value, _ = from_json(value)
     if isinstance(value, list):
-        return value if not value or any(_passage(record) for record in value) else None
+        return value if not value or any(map(_is_record, value)) else None
     if not isinstance(value, dict) or not depth:
         return None
-    if value.get("results") == [] and not value.keys() & {"query", "totalResults"}:
-        return None
+    if _is_record(value):
+        return [value]
+    if "results" in value and not value["results"]:  # an empty list is an answer only where it names its search
+        return [] if value.keys() & {"query", "totalResults"} else None
     places = (value.get(name) for name in ("results", "result", "output", "data"))
     return next((records for place in places if (records := _found(place, depth - 1)) is not None), None)
+
+
+def _is_record(value: Any) -> bool:
+    return "content" in mapping(mapping(value).get("chunk"))
 
 
 def _passage(record: Any) -> str:

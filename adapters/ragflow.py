@@ -34,6 +34,7 @@ _FAILURES = (
         "404", NotFoundError, "no RAGFlow API here", "Set api_base_url to RAGFlow's address, like http://host:9380"
     ),
 )
+_PASSAGES = ("content", "content_with_weight")
 _WORDS = {**DIFY_WORDS, "ne": ("≠", "≠")}
 
 
@@ -52,6 +53,7 @@ class RAGFlow(Backend):
     address_tail: ClassVar[str] = r"/(api/v1(/(retrieval|datasets).*)?|v1|api|(datasets?|knowledge)(/.*)?)$"
     dataset_pattern: ClassVar[str] = r"(?i)(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])"
     dataset_hint: ClassVar[str] = "copy the 32 digits out of the dataset's page address in RAGFlow"
+    filter_hint: ClassVar[str] = "Filter by document_id, or update RAGFlow: it returns metadata from 0.25.3 on"
     failures: ClassVar[tuple[Failure, ...]] = _FAILURES
 
     backend: Literal["ragflow"] = "ragflow"
@@ -62,12 +64,15 @@ class RAGFlow(Backend):
         if _NOTHING_INDEXED in self.words(answer):
             http.note("RAGFlow has nothing indexed for this user yet; parse the documents there")
             return []
-        chunks = mapping(mapping(answer).get("data")).get("chunks")
-        if not isinstance(chunks, list):
+        data = mapping(mapping(answer).get("data"))
+        chunks = data.get("chunks")
+        if "chunks" not in data:
             raise ResponseError(f"the answer has no chunks ({http.seen(answer)})", "Check RAGFlow's version")
-        if not self.options.use_knowledge_graph:  # its entry stands first whatever its score
+        if (
+            isinstance(chunks, list) and not self.options.use_knowledge_graph
+        ):  # its entry stands first whatever its score
             chunks = sorted(chunks, key=lambda chunk: worst_last(mapping(chunk).get("similarity")))
-        return read_each(chunks, self._hit, http, self.enough(question))
+        return read_each(chunks, self._hit, http, _PASSAGES, self.enough(question))
 
     async def describe(self, http: Http) -> list[str]:
         answers = [await http.get("/api/v1/datasets", {"id": dataset}) for dataset in self.dataset_id]

@@ -29,6 +29,14 @@ class Condition:
     operator: Operator
     value: Any
 
+    def spoken(self, words: Mapping[Operator, tuple[str, str]]) -> dict[str, Any]:
+        """The condition as services take it: `words` gives each operator's word for texts and for numbers."""
+        return {
+            "name": self.field,
+            "comparison_operator": words[self.operator][_numeric(self.value)],
+            "value": [_plain(v) for v in self.value] if isinstance(self.value, list) else _plain(self.value),
+        }
+
     def holds(self, metadata: dict[str, Any]) -> bool:
         """Whether a hit's metadata fulfils it; a field that isn't there fulfils only `ne` and `nin`."""
         found = lookup(metadata, self.field)
@@ -60,15 +68,8 @@ class Filter:
         return cls(tuple(c for part in [rest, *nested] for c in _conditions(part)))
 
     def spoken(self, words: Mapping[Operator, tuple[str, str]]) -> list[dict[str, Any]]:
-        """The conditions as services take them: `words` gives each operator's word for texts and for numbers."""
-        return [
-            {
-                "name": c.field,
-                "comparison_operator": words[c.operator][_numeric(c.value)],
-                "value": [_plain(v) for v in c.value] if isinstance(c.value, list) else _plain(c.value),
-            }
-            for c in self.conditions
-        ]
+        """The conditions as services take them; see `Condition.spoken`."""
+        return [condition.spoken(words) for condition in self.conditions]
 
     def holds(self, metadata: dict[str, Any]) -> bool:
         """Whether a hit with this metadata may be shown."""

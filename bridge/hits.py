@@ -21,11 +21,20 @@ class Hit:
     """`document_name`, `measure`, `document_metadata` (what filters look at first) and whatever else the service says."""
 
 
-def read_each(items: Any, read: Callable[[dict[str, Any]], Hit], http: Http, enough: int | None = None) -> list[Hit]:
+def read_each(
+    items: Any,
+    read: Callable[[dict[str, Any]], Hit],
+    http: Http,
+    passages: Sequence[str],
+    enough: int | None = None,
+) -> list[Hit]:
     """Read a list of records one by one; what is no object or has no passage is left out and counted in a note.
 
-    After `enough` passages the rest is only counted. ResponseError where `items` is no list, or no record is an object.
+    Null is an empty list, and one object is one record. After `enough` passages the rest is only counted. ResponseError
+    where `items` is no list, no record is an object, or none has a field for its passage: `passages` are their names,
+    with a dot between an object's and its field's.
     """
+    items = listed(items)
     if not isinstance(items, list) or (items and not any(isinstance(item, dict) for item in items)):
         raise ResponseError("the answer holds no list of passages", "Check that api_base_url belongs to this service")
     hits: list[Hit] = []
@@ -37,10 +46,30 @@ def read_each(items: Any, read: Callable[[dict[str, Any]], Hit], http: Http, eno
             hits.append(hit)
             if len(hits) == enough:
                 break
+    if items and not hits and not any(_has(item, name.split(".")) for item in items for name in passages):
+        record = next(item for item in items if isinstance(item, dict))
+        raise ResponseError(
+            f"no record has a passage ({http.seen(record)})",
+            f"One of {', '.join(passages)} is needed; check the version",
+        )
     if odd := looked - len(hits):
         http.note(f"{odd} of {len(items)} records had no passage and were left out")
     http.unread += len(items) - looked
     return hits
+
+
+def listed(items: Any) -> Any:
+    """Null as an empty list, one object as a list of it; everything else as it is."""
+    if items is None:
+        return []
+    return [items] if isinstance(items, dict) else items
+
+
+def _has(value: Any, path: list[str]) -> bool:
+    """Whether a field is there, whatever it holds."""
+    if not isinstance(value, dict) or path[0] not in value:
+        return False
+    return len(path) == 1 or _has(value[path[0]], path[1:])
 
 
 async def side_by_side(ids: Sequence[str], search: Callable[[str], Awaitable[list[Hit]]]) -> list[Hit]:

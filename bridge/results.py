@@ -30,15 +30,20 @@ def response(hits: list[Hit], wanted: Wanted, notes: Iterable[str] = (), unread:
     """At most `top_k` entries in the order of `hits`, each with a unique id and a text.
 
     `score` is finite and in 0..1, or None without a measure; `distance` is 1 - score, 1.0 without a score. A score
-    that had to be clamped stays in the metadata as `raw_score`. Unscored hits pass only without a threshold. `unread`
-    passages more were found.
+    that had to be clamped stays in the metadata as `raw_score`. Unscored hits pass only without a threshold; with one they are
+    counted in a note and in `total_found`. `unread` passages more were found.
     """
     entries: dict[str, dict[str, Any]] = {}
     texts: dict[str, str] = {}
-    found, top_k, threshold, cite = 0, wanted.top_k, wanted.score_threshold, wanted.cite_source
+    found, unscored, top_k, threshold, cite = 0, 0, wanted.top_k, wanted.score_threshold, wanted.cite_source
     for hit in hits:
         text, score = hit.text, _similarity(hit)
-        if (threshold and (score is None or score < threshold)) or not text.strip():
+        if not text.strip():
+            continue
+        if threshold and score is None:
+            unscored += 1
+            continue
+        if threshold and score is not None and score < threshold:
             continue
         ident = hit.id or digest(hit.metadata.get("document_name"), text)
         if texts.get(ident) == text:
@@ -59,10 +64,12 @@ def response(hits: list[Hit], wanted: Wanted, notes: Iterable[str] = (), unread:
     for entry, metadata in zip(shown, carried([entry["metadata"] for entry in shown]), strict=True):
         entry["metadata"] = metadata
     told = list(notes)
+    if unscored:
+        told.append(f"{unscored} passages have no score, so score_threshold left them out; set it to 0 to see them")
     return RetrievalResponse.model_validate(
         {
             "results": shown,
-            "total_found": found + unread,
+            "total_found": found + unscored + unread,
             "metadata": {"notes": told} if told else {},
         }
     )

@@ -15,7 +15,10 @@ CALLS = 200
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One retrieval: `outcome` is ok, empty or the class of the error; `query` is blank unless it was asked for."""
+    """One retrieval: `outcome` is ok, empty or the class of the error; `query` is blank unless it was asked for.
+
+    `notes` are warnings of a call that didn't fail.
+    """
 
     at: float
     knowledge_base: str
@@ -26,6 +29,7 @@ class Call:
     milliseconds: int
     tries: int
     text: str
+    notes: tuple[str, ...]
     query: str
 
 
@@ -71,6 +75,7 @@ class Journal:
             milliseconds=round((time.monotonic() - started) * 1000),
             tries=bridge.tries if bridge else int(told.get("tries", 0)),
             text=str(bridge) if bridge else "",
+            notes=tuple(told.get("notes", ())),
             query=context.query[:200] if tenant in self._with_queries else "",
         )
         self._calls.setdefault(tenant, deque(maxlen=CALLS)).append(call)

@@ -13,7 +13,7 @@ from urllib.parse import urlencode, urlsplit
 import httpcore
 import tenacity
 
-from bridge.errors import BridgeError, UnavailableError, shortened
+from bridge.errors import BridgeError, ResponseError, UnavailableError, shortened
 from bridge.http.faults import BROKEN, by_exception, by_status
 from bridge.http.memory import KeptName
 from bridge.http.network import Network
@@ -115,6 +115,18 @@ class Http:
         if kept.age > keep:
             self.access.pool.beside.start(name, lambda: self._renew(name, path, params))
         return kept.answer
+
+    async def look_up(self, path: str, keep: float) -> Json | None:
+        """As `get`, for what a search can do without: None where the service answers but can't tell.
+
+        That the key was refused, or that nothing is there, is raised all the same.
+        """
+        try:
+            return await self.get(path, keep=keep)
+        except (ResponseError, UnavailableError):
+            if not self.answered:
+                raise
+            return None
 
     async def _renew(self, name: KeptName, path: str, params: dict[str, str] | None) -> None:
         """Ask anew for what is kept under `name`; a failure leaves it as it is, since the search shows what is wrong."""

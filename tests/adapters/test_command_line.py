@@ -41,7 +41,7 @@ def test_query_without_hits_says_so(capsys):
 def test_filters_and_settings_go_along(capsys):
     with stand_in(CASE, recording("dify", "v1.14.2__semantic")) as came:
         main(["query", "x", *ADDRESS, "--search-mode", "keyword", "--filters", '{"category": "other"}'])
-    model = json.loads(came[-1].content)["retrieval_model"]
+    model = json.loads(came[0].content)["retrieval_model"]
     assert model["search_method"] == "keyword_search"
     assert model["metadata_filtering_conditions"]["conditions"][0]["name"] == "category"
     assert "note: " in capsys.readouterr().out

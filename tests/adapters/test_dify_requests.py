@@ -30,14 +30,20 @@ SAVED = {
     "score_threshold_enabled": False,
     "score_threshold": None,
 }
+FOUND = recording("dify", "v1.14.2__semantic")["response"]
 DATASET = recording("dify", "v1.14.2__get-dataset-vectors")["response"]
 
 
 async def sent(service, pool, saved: dict[str, Any] | None = None, *, filters=None, dataset=None, **retrieval) -> Any:
     """The retrieval_model of the one search that this made, with a dataset of these saved settings."""
     details = {**DATASET, "retrieval_model_dict": {**SAVED, **(saved or {})}, **(dataset or {})}
-    service.looked_up = reply(body=details, headers={"X-Version": "1.14.2"})
-    service.answers = [reply(body={"records": []})]
+    fields = {"doc_metadata": [{"name": name, "type": "number"} for name in "ab"]}
+
+    async def told(request, writer):
+        body = fields if request.path.endswith("/metadata") else details
+        return await reply(body=body, headers={"X-Version": "1.14.2"})(request, writer)
+
+    service.looked_up, service.answers = told, [reply(body=FOUND)]
     made = context(CASE, retrieval={"top_k": 5, "search_mode": "auto", **retrieval}, filters=filters or {})
     made.creation_settings["api_base_url"] = service.base
     await retrieve(made, pool)
@@ -123,9 +129,11 @@ async def test_rerank_model_overrides_the_saved_one(service, pool):
     assert len(service.requests) == 1
 
 
-async def test_rerank_keeps_saved_weights_where_no_model_is_saved(service, pool):
+async def test_rerank_on_a_dataset_saved_as_weighted_needs_a_model(service, pool):
     saved = {"search_method": "hybrid_search", "reranking_mode": "weighted_score", "weights": WEIGHTS}
-    assert (await sent(service, pool, saved, search_mode="hybrid", rerank=True))["weights"] == WEIGHTS
+    with pytest.raises(SettingsError, match="Set rerank_model"):
+        await sent(service, pool, saved, search_mode="hybrid", rerank=True)
+    assert not service.posts
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,16 @@ def test_threshold_lets_unscored_hits_pass_only_when_off():
     assert [e.id for e in entries(*hits).results] == ["a", "b", "c"]
 
 
+def test_a_threshold_says_what_it_left_out_for_want_of_a_score():
+    found = entries(hit("a", score=0.5), hit("b", "x", score=None), hit("c", "y", score=None), score_threshold=0.1)
+    assert [e.id for e in found.results] == ["a"]
+    assert found.total_found == 3
+    assert found.metadata["notes"] == [
+        "2 passages have no score, so score_threshold left them out; set it to 0 to see them"
+    ]
+    assert entries(hit("b", score=None)).metadata == {}
+
+
 def test_ids_are_unique_and_never_empty():
     found = entries(hit("a", "one"), hit("a", "two"), hit("a", "three"), hit("", "four"), hit("", "five")).results
     assert [e.id for e in found][:3] == ["a", "a-2", "a-2-2"]

@@ -23,6 +23,8 @@ class Case:
     """A recording that answers every GET."""
     good: str = ""
     """A recording of a plain search with at least two hits."""
+    passages: tuple[tuple[str, ...], ...] = ()
+    """Where a record's passage may stand."""
 
 
 CASES = [
@@ -33,12 +35,14 @@ CASES = [
         {"search_mode": "semantic"},
         look_up="v1.14.2__get-dataset-vectors",
         good="v1.14.2__semantic",
+        passages=(("segment", "content"), ("segment", "answer")),
     ),
     Case(
         "ragflow",
         {"api_base_url": HOST, "dataset_id": "1d5a00bded1a11f1a000020000000001"},
         r"^/api/v1/retrieval$",
         good="retrieval_basic",
+        passages=(("content",), ("content_with_weight",)),
     ),
     Case(
         "fastgpt",
@@ -46,18 +50,21 @@ CASES = [
         r"/searchTest$",
         {"search_mode": "semantic"},
         good="v4.14.13__embedding",
+        passages=(("q",), ("a",)),
     ),
     Case(
         "jinba",
         {"api_base_url": HOST, "flow_id": "flow_demo_1", "dataset_id": "kb_demo"},
         r"/published-run$",
         good="01_flow_sync_object",
+        passages=(("chunk", "content"),),
     ),
     Case(
         "external_knowledge",
         {"api_base_url": HOST, "dataset_id": "kb-1"},
         r"/retrieval$",
         good="01_success",
+        passages=(("content",),),
     ),
 ]
 

@@ -28,6 +28,16 @@ def rows_of(value: Any) -> list[Any]:
     return next((found for found in map(rows_of, children) if found), [])
 
 
+def with_rows(value: Any, rows: Any) -> Any:
+    """An answer with something else in the place of its passages."""
+    found = rows_of(value)
+    if value is found:
+        return rows
+    if isinstance(value, dict):
+        return {name: with_rows(item, rows) if rows_of(item) is found else item for name, item in value.items()}
+    return value
+
+
 def searches(case: Case) -> list[str]:
     """The names of all recorded searches of a service that were answered."""
     names = []

@@ -11,7 +11,7 @@ import pytest
 from adapters import BridgeError, retrieve
 from bridge.errors import AuthError, NotFoundError, ResponseError, SettingsError, UnavailableError
 from tests.contract.cases import CASES, EXPECTED, KEY
-from tests.contract.stand_in import context, recording, rows_of, searches, service
+from tests.contract.stand_in import context, recording, rows_of, searches, service, with_rows
 
 ALL = [pytest.param(case, id=case.backend) for case in CASES]
 RECORDED = [pytest.param(case, name, id=f"{case.backend}-{name}") for case in CASES for name in searches(case)]
@@ -197,3 +197,47 @@ async def test_a_setting_that_cant_be_used_is_named(case, creation, names, pool)
         await retrieve(context(case, creation=creation), pool)
     assert len(calls) == 0
     assert not [value for value in creation.values() if value and str(value) in str(failed.value)]
+
+
+def renamed(value, name):
+    """An answer in which a field has a name that nobody knows."""
+    if isinstance(value, dict):
+        return {("surprise" if key == name else key): renamed(item, name) for key, item in value.items()}
+    return [renamed(item, name) for item in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("case", ALL)
+async def test_records_without_a_passage_under_any_name_are_an_error(case, pool):
+    told = copy.deepcopy(recording(case.backend, case.good))
+    for path in case.passages:
+        told["response"] = renamed(told["response"], path[-1])
+    with service(case, told), pytest.raises(ResponseError, match=r"keys: |steps: "):
+        await retrieve(context(case), pool)
+
+
+@pytest.mark.parametrize("case", ALL)
+async def test_null_is_an_empty_list(case, pool):
+    told = copy.deepcopy(recording(case.backend, case.good))
+    told["response"] = with_rows(told["response"], None)
+    with service(case, told):
+        assert (await retrieve(context(case), pool)).results == []
+
+
+@pytest.mark.parametrize("case", ALL)
+async def test_one_object_is_one_record(case, pool):
+    told = copy.deepcopy(recording(case.backend, case.good))
+    whole = rows_of(told["response"])
+    told["response"] = with_rows(told["response"], whole[0])
+    with service(case, told):
+        assert len((await retrieve(context(case), pool)).results) == 1
+
+
+@pytest.mark.parametrize("case", ALL)
+async def test_a_filter_that_nothing_can_check_is_said(case, pool):
+    told = copy.deepcopy(recording(case.backend, case.good))
+    told["response"] = renamed(told["response"], "metadata")
+    with (
+        service(case, told),
+        pytest.raises(SettingsError, match=r"filters: .*made_up_field"),
+    ):
+        await retrieve(context(case, filters={"made_up_field": "x"}), pool)

@@ -56,14 +56,6 @@ OWN: dict[str, list[dict[str, Any]]] = {
     ],
     "external_knowledge": [{"creation": {"dataset_id": "kb-1, kb-2"}}],
 }
-TEXTS: dict[str, list[tuple[str, ...]]] = {
-    "dify": [("segment", "content"), ("segment", "answer")],
-    "ragflow": [("content",), ("content_with_weight",)],
-    "fastgpt": [("q",), ("a",)],
-    "jinba": [("chunk", "content")],
-    "external_knowledge": [("content",)],
-}
-"""Where a record's passage stands."""
 UNREADABLE = ("<5000 digits>", "<lists 100000>")
 """Tokens that leave no JSON."""
 BLANK: tuple[Any, ...] = (None, "", " \n", 7, True, [], ["x"], {}, {"x": "y"})
@@ -161,7 +153,7 @@ def test_a_damaged_answer_is_entries_or_a_typed_error(case, bench):
 def test_records_beyond_use_are_left_out_one_by_one(case, bench):
     found = recording(case.backend, case.good)["response"]
     whole = [entry.id for entry in bench.ask(case, written(found)).results]
-    paths = TEXTS[case.backend]
+    paths = case.passages
 
     @fewer()
     @given(st.data())
@@ -205,8 +197,8 @@ def _useless(record: Any, paths: list[tuple[str, ...]], data: st.DataObject) -> 
 def test_a_record_with_its_passage_stays_whatever_else_is_odd(case, bench):
     found = recording(case.backend, case.good)["response"]
     whole = {entry.content[0].text for entry in bench.ask(case, written(found)).results}
-    passages = {path[-1] for path in TEXTS[case.backend]}
-    inner = {path[0] for path in TEXTS[case.backend] if len(path) > 1}
+    passages = {path[-1] for path in case.passages}
+    inner = {path[0] for path in case.passages if len(path) > 1}
 
     @fewer()
     @given(st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99), st.integers(0, 999)), max_size=12))
