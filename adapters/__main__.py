@@ -12,15 +12,15 @@ from typing import Any
 from langbot_plugin.api.entities.builtin.rag import RetrievalContext, RetrievalResponse
 
 from adapters import BACKENDS, Pool, retrieve
-from adapters.check import PROBE, check
-from bridge.errors import BridgeError
+from adapters.check import check
+from bridge.errors import BridgeError, SettingsError
 
 KEY_VARIABLE = "KNOWLEDGE_BRIDGE_API_KEY"
 WIDTH = 60
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command; 0 where it worked, 1 where the service or the settings failed, 2 for a wrong command line."""
+    """Run one command; 0 where it worked, 1 where the service failed, 2 where the command line or a setting did."""
     parser = _parser()
     given = vars(parser.parse_args(arguments))
     command, query, as_json, filters = (given.pop(name, None) for name in ("command", "query", "json", "filters"))
@@ -38,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
         key = os.environ.get(KEY_VARIABLE)
         creation["api_key"] = getpass.getpass("API key: ") if key is None else key
         if command == "check":
-            return asyncio.run(_check(creation, retrieval, query))
+            return asyncio.run(_check(creation, retrieval, query or ""))
         return asyncio.run(
             _query(
                 RetrievalContext(query=query, creation_settings=creation, retrieval_settings=retrieval, filters=where),
@@ -62,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     query.add_argument("--json", action="store_true", help="print the whole response as JSON")
     query.add_argument("--filters", help='conditions on metadata as JSON, like {"category": "policy"}')
     probe = commands.add_parser("check", help="say step by step what works and what doesn't", allow_abbrev=False)
-    probe.add_argument("query", nargs="?", default=PROBE, help="what to search for (default: %(default)s)")
+    probe.add_argument("query", nargs="?", help="what to search for (default: words that no cache holds)")
     for command in (query, probe):
         command.add_argument("--backend", required=True, choices=sorted(BACKENDS), help="the service")
         for name in _settings():
@@ -87,22 +87,27 @@ async def _query(context: RetrievalContext, *, as_json: bool) -> int:
             response = await retrieve(context, pool)
         except BridgeError as error:
             print(f"{type(error).__name__}: {error}", file=sys.stderr)
-            return 1
+            return _code(error)
     print(json.dumps(response.model_dump(mode="json"), ensure_ascii=False, indent=2) if as_json else table(response))
     return 0
 
 
 async def _check(creation: dict[str, Any], retrieval: dict[str, Any], query: str) -> int:
-    ok = True
+    code = 0
     async with Pool() as pool:
         async for step in check(creation, retrieval, pool, query):
-            ok = step.ok
-            print(f"{'ok  ' if ok else 'FAIL'} {step.name:8} {step.text}")
+            code = _code(step.error) if step.error else 0
+            print(f"{STATES[step.state]} {step.name:8} {step.text}", flush=True)
             if step.response and step.response.results:
-                print(table(step.response))
-    return 0 if ok else 1
+                print("\n".join((HEAD, *rows(step.response))))
+    return code
 
 
+def _code(error: BridgeError) -> int:
+    return 2 if isinstance(error, SettingsError) else 1
+
+
+STATES = {"ok": "ok  ", "warning": "warn", "failed": "FAIL"}
 HEAD = f"{'#':>3}  score  {'document':24}  passage"
 
 

@@ -92,9 +92,11 @@ class Dify(Backend):
         lines = []
         for dataset in self.dataset_id:
             info = await self._dataset(dataset, http)
+            if not text(info.get("name")):
+                continue
             saved = mapping(info.get("retrieval_model_dict"))
             lines.append(
-                f"{text(info.get('name')) or dataset}: {text(info.get('indexing_technique')) or 'empty'}, "
+                f"{info['name']}: {text(info.get('indexing_technique')) or 'empty'}, "
                 f"{text(info.get('doc_form')) or 'no documents yet'}, {info.get('document_count', 0)} documents, "
                 f"searched by {text(saved.get('search_method')) or 'semantic_search'}"
             )

@@ -72,7 +72,9 @@ class RAGFlow(Backend):
     async def describe(self, http: Http) -> list[str]:
         answers = [await http.get("/api/v1/datasets", {"id": dataset}) for dataset in self.dataset_id]
         found = [mapping(item) for answer in answers for item in answer["data"]]
-        return [f"{d.get('name')}: {d.get('chunk_count')} chunks, {d.get('embedding_model')}" for d in found]
+        return [
+            f"{d['name']}: {d.get('chunk_count')} chunks, {d.get('embedding_model')}" for d in found if d.get("name")
+        ]
 
     def accepts(self, reply: Reply) -> bool:
         answer = mapping(reply.data)
