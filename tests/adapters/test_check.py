@@ -54,7 +54,7 @@ def test_check_says_step_by_step_what_it_found(capsys):
     ("look_up", "search", "code", "steps", "says"),
     [
         ("get-dataset-key-wrong", "semantic", 1, ["ok settings", "ok address", "FAIL key"], "API key was refused"),
-        ("get-dataset-unknown", "semantic", 1, ["ok settings", "ok address", "FAIL dataset"], "dataset_id"),
+        ("get-dataset-unknown", "semantic", 1, ["ok settings", "ok address", "FAIL dataset"], "--dataset-id"),
         ("get-dataset-external", "semantic", 2, ["ok settings", "ok address", "FAIL dataset"], "external"),
         ("infra-database-down", "semantic", 1, ["ok settings", "ok address", "FAIL dataset"], "Dify failed"),
         (
@@ -228,7 +228,7 @@ async def test_nothing_found_is_a_warning(service, pool):
 async def test_what_a_search_would_refuse_is_said_before_anything_is_sent(backend, service, pool, monkeypatch):
     """None of the services stumbles over the rehearsal; RAGFlow has something to refuse."""
     serve(service, backend)
-    rerank = {"rerank": True, "search_mode": "auto"}
+    rerank = {"rerank": True, "search_mode": "auto", "top_k": 60}
     steps = await steps_of(service, backend, pool, retrieval=rerank)
     refused = backend in ("ragflow", "jinba", "external_knowledge")
     assert (steps[0].state == "failed") is refused
