@@ -4,81 +4,129 @@ import argparse
 import asyncio
 import getpass
 import json
+import logging
 import os
 import sys
 import unicodedata
-from typing import Any
+import warnings
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 from langbot_plugin.api.entities.builtin.rag import RetrievalContext, RetrievalResponse
 
 from adapters import BACKENDS, Pool, retrieve
-from adapters.check import PROBE, check
-from bridge.errors import BridgeError
+from adapters.arguments import add_settings, option, spoken
+from adapters.check import check
+from bridge.errors import BridgeError, SettingsError
+from bridge.question import Question
 
 KEY_VARIABLE = "KNOWLEDGE_BRIDGE_API_KEY"
 WIDTH = 60
+EPILOG = f"""\
+The API key comes from the environment variable {KEY_VARIABLE}
+(set to nothing for a server that wants none), else it is asked for.
+
+exit codes:
+  0    it worked; a check may have warnings
+  1    the service failed or refused
+  2    the command line or a setting can't be used
+  130  ended by Ctrl-C
+"""
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command; 0 where it worked, 1 where the service or the settings failed, 2 for a wrong command line."""
-    parser = _parser()
-    given = vars(parser.parse_args(arguments))
+    """Run one command; the exit code as EPILOG tells it. A command line that can't be used raises SystemExit(2)."""
+    given = vars(_parser().parse_args(arguments))
     command, query, as_json, filters = (given.pop(name, None) for name in ("command", "query", "json", "filters"))
+    refuse = given.pop("refuse")
+    backend = BACKENDS[given["backend"]]
+    options = type(backend.model_fields["options"].default).model_fields
     settings = {name: value for name, value in given.items() if value is not None}
-    creation_names = set(BACKENDS[settings["backend"]].model_fields) - {"options"}
-    creation = {name: value for name, value in settings.items() if name in creation_names}
-    retrieval = {name: value for name, value in settings.items() if name not in creation_names}
+    for name in settings.keys() - backend.model_fields.keys() - options.keys():
+        refuse(f"argument {option(name)}: {backend.product} has no such setting")
+    creation = {name: value for name, value in settings.items() if name in backend.model_fields}
+    retrieval = {name: value for name, value in settings.items() if name in options}
+    logging.getLogger("adapters").addHandler(logging.NullHandler())  # what is logged is printed here
     try:
-        where = json.loads(filters) if filters else {}
-    except ValueError:
-        parser.error('--filters must be JSON, like {"category": "policy"}')
-    if not isinstance(where, dict):
-        parser.error('--filters must be a JSON object, like {"category": "policy"}')
-    try:
-        key = os.environ.get(KEY_VARIABLE)
-        creation["api_key"] = getpass.getpass("API key: ") if key is None else key
+        creation["api_key"] = _key(refuse)
         if command == "check":
-            return asyncio.run(_check(creation, retrieval, query))
-        return asyncio.run(
-            _query(
-                RetrievalContext(query=query, creation_settings=creation, retrieval_settings=retrieval, filters=where),
-                as_json=bool(as_json),
-            )
+            return asyncio.run(_check(creation, retrieval, query or ""))
+        context = RetrievalContext(
+            query=query, creation_settings=creation, retrieval_settings=retrieval, filters=filters or {}
         )
+        return asyncio.run(_query(context, as_json=bool(as_json)))
     except KeyboardInterrupt:
         return 130
 
 
 def _parser() -> argparse.ArgumentParser:
+    form: dict[str, Any] = {
+        "epilog": EPILOG,
+        "formatter_class": argparse.RawDescriptionHelpFormatter,
+        "allow_abbrev": False,
+    }
     parser = argparse.ArgumentParser(
         prog="python -m adapters",
         description="Search a knowledge service with the settings that LangBot's form has.",
-        epilog=f"The API key comes from the environment variable {KEY_VARIABLE}, else it is asked for.",
-        allow_abbrev=False,
+        **form,
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    query = commands.add_parser("query", help="search, and print the passages", allow_abbrev=False)
-    query.add_argument("query", help="what to search for")
+    query = commands.add_parser(
+        "query",
+        help="search, and print the passages",
+        description="Search, and print the passages.",
+        usage=f"{parser.prog} query QUERY --backend SERVICE [settings]",
+        **form,
+    )
+    query.add_argument("query", type=_words, help="what to search for")
     query.add_argument("--json", action="store_true", help="print the whole response as JSON")
-    query.add_argument("--filters", help='conditions on metadata as JSON, like {"category": "policy"}')
-    probe = commands.add_parser("check", help="say step by step what works and what doesn't", allow_abbrev=False)
-    probe.add_argument("query", nargs="?", default=PROBE, help="what to search for (default: %(default)s)")
+    query.add_argument(
+        "--filters",
+        type=_filters,
+        metavar="JSON",
+        help='conditions on metadata as a JSON object, like {"category": "policy"}',
+    )
+    probe = commands.add_parser(
+        "check",
+        help="say step by step what works and what doesn't",
+        description="Say step by step what works and what doesn't: settings, address, key, dataset, search.",
+        usage=f"{parser.prog} check [QUERY] --backend SERVICE [settings]",
+        **form,
+    )
+    probe.add_argument("query", nargs="?", type=_words, help="what to search for (default: words that no cache holds)")
     for command in (query, probe):
-        command.add_argument("--backend", required=True, choices=sorted(BACKENDS), help="the service")
-        for name in _settings():
-            command.add_argument(f"--{name.replace('_', '-')}", dest=name, metavar="VALUE")
+        command.set_defaults(refuse=command.error)
+        add_settings(command)
     return parser
 
 
-def _settings() -> list[str]:
-    """Every setting of every service, but the key, which must not stand in a shell's history."""
-    names = dict.fromkeys(
-        name
-        for backend in BACKENDS.values()
-        for model in (backend, type(backend.model_fields["options"].default))
-        for name in model.model_fields
-    )
-    return [name for name in names if name not in ("backend", "api_key", "options", "check_on_save")]
+def _words(text: str) -> str:
+    if not Question.of(text, {}, len(text)).text:
+        raise argparse.ArgumentTypeError("the query is blank")
+    return text
+
+
+def _filters(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise argparse.ArgumentTypeError('must be a JSON object, like {"category": "policy"}')
+    return value
+
+
+def _key(refuse: Callable[[str], NoReturn]) -> str:
+    """The key of the environment, else one typed at a terminal, where it isn't shown."""
+    key = os.environ.get(KEY_VARIABLE)
+    if key is not None:
+        return key
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", getpass.GetPassWarning)  # it would read the key aloud
+            return getpass.getpass("API key: ")
+    except (getpass.GetPassWarning, EOFError):
+        refuse(f"no API key: set {KEY_VARIABLE}, or run this at a terminal, where it is asked for")
 
 
 async def _query(context: RetrievalContext, *, as_json: bool) -> int:
@@ -86,23 +134,28 @@ async def _query(context: RetrievalContext, *, as_json: bool) -> int:
         try:
             response = await retrieve(context, pool)
         except BridgeError as error:
-            print(f"{type(error).__name__}: {error}", file=sys.stderr)
-            return 1
+            print(f"{type(error).__name__}: {spoken(str(error))}", file=sys.stderr)
+            return _code(error)
     print(json.dumps(response.model_dump(mode="json"), ensure_ascii=False, indent=2) if as_json else table(response))
     return 0
 
 
 async def _check(creation: dict[str, Any], retrieval: dict[str, Any], query: str) -> int:
-    ok = True
+    code = 0
     async with Pool() as pool:
         async for step in check(creation, retrieval, pool, query):
-            ok = step.ok
-            print(f"{'ok  ' if ok else 'FAIL'} {step.name:8} {step.text}")
+            code = _code(step.error) if step.error else 0
+            print(f"{STATES[step.state]} {step.name:8} {spoken(step.text) if step.error else step.text}", flush=True)
             if step.response and step.response.results:
-                print(table(step.response))
-    return 0 if ok else 1
+                print("\n".join((HEAD, *rows(step.response))))
+    return code
 
 
+def _code(error: BridgeError) -> int:
+    return 2 if isinstance(error, SettingsError) else 1
+
+
+STATES = {"ok": "ok  ", "warning": "warn", "failed": "FAIL"}
 HEAD = f"{'#':>3}  score  {'document':24}  passage"
 
 

@@ -194,7 +194,10 @@ class Backend(BaseModel, ABC):
         return error
 
     async def describe(self, http: Http) -> list[str]:  # noqa: ARG002
-        """What the service says about each dataset without a search, a line each; raises BridgeError."""
+        """What the service says about each dataset without a search, a line each; raises BridgeError.
+
+        None for a dataset that the answer doesn't name.
+        """
         return []
 
     def accepts(self, reply: Reply) -> bool:

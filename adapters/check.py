@@ -1,18 +1,21 @@
 """What an admin wants to know before saving: each step from the settings to the first passages, and which one fails."""
 
+import secrets
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from langbot_plugin.api.entities.builtin.rag import RetrievalContext, RetrievalResponse
 
 from adapters import load_backend, retrieve
-from bridge.errors import AuthError, BridgeError, SettingsError
-from bridge.http import Access, Pool
+from adapters.backend import Backend
+from bridge.errors import AuthError, BridgeError, NotFoundError, SettingsError
+from bridge.http import Access, Http, Pool
 
-PROBE = "test"
+PROBE = "What is this knowledge about?"
 """What is asked where nobody says what to ask."""
+State = Literal["ok", "warning", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,54 +23,128 @@ class Step:
     """One finding: `name` is settings, address, key, dataset or search; `text` says what was found or what is wrong."""
 
     name: str
-    ok: bool
+    state: State
     text: str
     response: RetrievalResponse | None = None
-    """The answer, with the step `search`."""
+    """The answer, with a search that didn't fail."""
+    error: BridgeError | None = None
+    """What failed."""
 
 
 async def check(
-    creation: dict[str, Any], retrieval: dict[str, Any], pool: Pool | Access, query: str = PROBE
+    creation: dict[str, Any], retrieval: dict[str, Any], pool: Pool | Access, query: str = ""
 ) -> AsyncIterator[Step]:
-    """Yield a step for everything that works, in order, and end after the first that doesn't. Raises nothing."""
+    """Yield a step for everything that works, in order, and end after the first that failed. Raises nothing.
+
+    A search that found nothing, or that the service or the bridge has something to say about, is a warning. Blank:
+    words of our own are asked, with digits that no cache has seen. The time is that of a search over a connection that
+    stands, but where each one costs something: there it is the first.
+    """
+    access = pool if isinstance(pool, Access) else Access(pool)
     try:
         backend = load_backend(creation, retrieval)
+        asked = query if backend.question(query).text else _probe()
     except BridgeError as error:
-        yield Step("settings", False, str(error))
+        yield _failed(error)
         return
-    yield Step("settings", True, f"{backend.product}, {backend.api_base_url}")
-    known = False
+    yield Step("settings", "ok", f"{backend.product}, {backend.api_base_url}")
+
+    looked = await _look(backend, access, asked)
+    for step in looked:
+        yield step
+    if looked and looked[-1].state == "failed":
+        return
+
+    async def search(words: str) -> RetrievalResponse:
+        context = RetrievalContext(query=words, creation_settings=creation, retrieval_settings=retrieval)
+        return await retrieve(context, access)
+
+    connected = bool(looked)
     try:
-        access = pool if isinstance(pool, Access) else Access(pool)
-        async with access.open(backend, query) as http:
-            http.fresh = True
-            datasets = await backend.describe(http)
-        if known := http.answered:
-            yield Step("address", True, f"{http.where} answers")
-            yield Step("key", True, "the API key is accepted")
-        for line in datasets:
-            yield Step("dataset", True, line)
+        if not connected and backend.resend:
+            await search(_probe())
+            connected = True
         started = time.perf_counter()
-        found = await retrieve(
-            RetrievalContext(query=query, creation_settings=creation, retrieval_settings=retrieval),
-            pool,
-        )
+        found = await search(asked)
     except BridgeError as error:
-        step = "search" if known else _step(error)
-        if error.answered and not known:
-            yield Step("address", True, f"{error.where} answers")
-        yield Step(step, False, str(error))
+        if error.answered and not looked:
+            yield _answers(error.where)
+        yield _failed(error, "search" if looked else "")
         return
     took = (time.perf_counter() - started) * 1000
-    told = "".join(f"; {note}" for note in found.metadata.get("notes", ()))
-    yield Step("search", True, f"{len(found.results)} passages for {query!r} in {took:.0f} ms{told}", found)
+    if not looked:
+        yield _answers(found.metadata["service"])
+    yield _searched(found, f"{asked!r} in {took:.0f} ms{'' if connected else ' (first call, connecting included)'}")
 
 
-def _step(error: BridgeError) -> str:
-    """The step that the first failure belongs to."""
+def _probe() -> str:
+    return f"{PROBE} {secrets.randbelow(1_000_000):06}"
+
+
+def _searched(found: RetrievalResponse, asked: str) -> Step:
+    count, notes = len(found.results), found.metadata.get("notes", ())
+    said = f"{count} passage{'' if count == 1 else 's'} for {asked}"
+    if not count:
+        said = f"nothing was found for {asked}; ask for something that stands in the dataset"
+    return Step("search", "ok" if count and not notes else "warning", "; ".join((said, *notes)), found)
+
+
+def _answers(where: str) -> Step:
+    return Step("address", "ok", f"{where} answers")
+
+
+def _failed(error: BridgeError, within: str = "") -> Step:
+    """The step that failed: the one `within` which it did, once address and key are known to be right."""
     match error:
-        case AuthError():
-            return "key"
         case SettingsError() if not error.answered:
-            return "settings"
-    return "dataset" if error.answered else "address"
+            name = "settings"
+        case _ if within:
+            name = within
+        case AuthError():
+            name = "key"
+        case _:
+            name = "dataset" if error.answered else "address"
+    return Step(name, "failed", str(error), error=error)
+
+
+# ---- what the service says without a search
+
+
+async def _look(backend: Backend, access: Access, asked: str) -> list[Step]:
+    """The steps that need no search, up to the first that failed; none where the service has nothing to look up.
+
+    One dataset is looked up after the other; the one that fails is named where there are several.
+    """
+    lines: list[str] = []
+    failure: BridgeError | None = None
+    try:
+        async with access.open(backend, asked) as http:
+            http.fresh = True
+            for dataset in backend.dataset_id:
+                lines += await _described(backend, dataset, http)
+        where = http.where if http.answered else ""
+    except BridgeError as error:
+        where, failure = error.where if error.answered else "", error
+    steps = [_answers(where)] if where else []
+    if lines:
+        steps += [Step("key", "ok", "the API key is accepted"), *(Step("dataset", "ok", line) for line in lines)]
+    if failure:
+        steps.append(_failed(failure, "dataset" if lines else ""))
+    return steps
+
+
+async def _described(backend: Backend, dataset: str, http: Http) -> list[str]:
+    try:
+        lines = await backend.model_copy(update={"dataset_id": (dataset,)}).describe(http)
+    except BridgeError as error:
+        if len(backend.dataset_id) > 1:
+            error.dataset = dataset
+        raise
+    if http.answered and not lines:  # {"data": []} and the like: somebody answers, but nobody who has this dataset
+        missing = NotFoundError(
+            "the answer to the look-up names no dataset",
+            f"Check dataset_id, and that api_base_url is that of {backend.product}'s API",
+        )
+        missing.dataset = dataset
+        raise missing
+    return lines

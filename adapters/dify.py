@@ -3,10 +3,20 @@
 POST /datasets/{id}/retrieve, GET /datasets/{id}; seen on 1.9.2, 1.12.1, 1.13.3 and 1.14.2.
 """
 
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import model_validator
 
 from adapters.backend import Backend, Failure, Options
-from adapters.dify_retrieval_model import METHODS, measure, plain, ranked_by, retrieval_model, without_threshold
+from adapters.dify_retrieval_model import (
+    METHODS,
+    measure,
+    plain,
+    provider_and_name,
+    ranked_by,
+    retrieval_model,
+    without_threshold,
+)
 from bridge.errors import (
     AuthError,
     BridgeError,
@@ -70,6 +80,14 @@ class DifyOptions(Options):
     modes: ClassVar[dict[str, str]] = METHODS
     offers: ClassVar[frozenset[str]] = frozenset({"rerank", "rerank_model", "vector_weight"})
 
+    @model_validator(mode="after")
+    def _reranker(self) -> Self:
+        if self.rerank and self.search_mode == "keyword":
+            raise ValueError("rerank is not available with keyword search; use search_mode semantic or hybrid")
+        if self.rerank and self.rerank_model:
+            provider_and_name(self.rerank_model)
+        return self
+
 
 class Dify(Backend):
     """A Dify workspace's datasets, searched with a key of its service API."""
@@ -103,9 +121,11 @@ class Dify(Backend):
         for dataset in self.dataset_id:
             info = mapping(await http.get(f"/v1/datasets/{dataset}", keep=DATASET_KEPT))
             _searchable(info, "")
+            if not text(info.get("name")):
+                continue
             saved = mapping(info.get("retrieval_model_dict"))
             lines.append(
-                f"{text(info.get('name')) or dataset}: {text(info.get('indexing_technique')) or 'empty'}, "
+                f"{info['name']}: {text(info.get('indexing_technique')) or 'empty'}, "
                 f"{text(info.get('doc_form')) or 'no documents yet'}, {info.get('document_count', 0)} documents, "
                 f"searched by {text(saved.get('search_method')) or 'semantic_search'}"
             )

@@ -94,7 +94,7 @@ def _ranking(options: Options, model: dict[str, Any], info: dict[str, Any]) -> d
                 "rerank is not available with keyword search",
                 "Switch rerank off, or use search_mode semantic or hybrid",
             )
-        named = _model_of(options.rerank_model) if options.rerank_model else model["reranking_model"]
+        named = provider_and_name(options.rerank_model) if options.rerank_model else model["reranking_model"]
         if not all(named.get(name) for name in _no_model()):
             raise SettingsError(
                 "rerank needs a model and the dataset has none saved",
@@ -125,11 +125,11 @@ def _no_model() -> dict[str, str]:
     return {"reranking_provider_name": "", "reranking_model_name": ""}
 
 
-def _model_of(name: str) -> dict[str, str]:
-    """`provider/name`; the provider may have slashes of its own (langgenius/cohere/cohere/rerank-v3)."""
-    provider, slash, model = name.rpartition("/")
-    if not slash or not provider or not model:
-        raise SettingsError("rerank_model must be provider/name", "Write it like langgenius/cohere/cohere/rerank-v3.5")
+def provider_and_name(name: str) -> dict[str, str]:
+    """Dify's form of `provider/name`; ValueError for another. The provider may have slashes of its own."""
+    provider, _, model = name.rpartition("/")
+    if not provider or not model:
+        raise ValueError("rerank_model must be provider/name, like langgenius/cohere/cohere/rerank-v3.5")
     return {"reranking_provider_name": provider, "reranking_model_name": model}
 
 

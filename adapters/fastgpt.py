@@ -68,7 +68,9 @@ class FastGPT(Backend):
 
     async def describe(self, http: Http) -> list[str]:
         found = [mapping((await http.get("/api/core/dataset/detail", {"id": i})).get("data")) for i in self.dataset_id]
-        return [f"{d.get('name')}: {d.get('type')}, {mapping(d.get('vectorModel')).get('name')}" for d in found]
+        return [
+            f"{d['name']}: {d.get('type')}, {mapping(d.get('vectorModel')).get('name')}" for d in found if d.get("name")
+        ]
 
     def accepts(self, reply: Reply) -> bool:
         return super().accepts(reply) and mapping(reply.data).get("code") == 200

@@ -1,6 +1,8 @@
 """RAGFlow: POST /api/v1/retrieval, GET /api/v1/datasets. Run against v0.24.0 and v0.27.0; read from v0.13 on."""
 
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import model_validator
 
 from adapters.backend import Backend, Failure, Options
 from bridge.errors import AuthError, NotFoundError, ResponseError, Retry, SettingsError, UnavailableError
@@ -45,6 +47,12 @@ class RAGFlowOptions(Options):
     """Fixed vector_similarity_weight, empty for the service's own."""
     offers: ClassVar[frozenset[str]] = frozenset(Options.OPTIONAL) - {"token_limit"}
 
+    @model_validator(mode="after")
+    def _reranker(self) -> Self:
+        if self.rerank and not self.rerank_model:
+            raise ValueError("rerank needs rerank_model; set it to the model's name in RAGFlow, like name@provider")
+        return self
+
 
 class RAGFlow(Backend):
     """Datasets of a RAGFlow server that have one embedding model."""
@@ -77,7 +85,9 @@ class RAGFlow(Backend):
     async def describe(self, http: Http) -> list[str]:
         answers = [await http.get("/api/v1/datasets", {"id": dataset}) for dataset in self.dataset_id]
         found = [mapping(item) for answer in answers for item in answer["data"]]
-        return [f"{d.get('name')}: {d.get('chunk_count')} chunks, {d.get('embedding_model')}" for d in found]
+        return [
+            f"{d['name']}: {d.get('chunk_count')} chunks, {d.get('embedding_model')}" for d in found if d.get("name")
+        ]
 
     def accepts(self, reply: Reply) -> bool:
         answer = mapping(reply.data)
@@ -93,10 +103,6 @@ class RAGFlow(Backend):
 
     def _payload(self, question: Question) -> dict[str, Any]:
         options = self.options
-        if options.rerank and not options.rerank_model:
-            raise SettingsError(
-                "rerank needs rerank_model", "Set it to the model's name in RAGFlow, like name@provider"
-            )
         weight = options.modes.get(options.search_mode) or options.vector_weight
         return {
             "question": question.text,

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from langbot_plugin.api.entities.builtin.rag import RetrievalResponse
 
 from adapters import Access, load_backend
-from adapters.check import PROBE, check
+from adapters.check import check
 from bridge.errors import BridgeError, SettingsError
 from console.connections import KEPT, Connections, Storage
 from console.journal import Journal
@@ -103,11 +103,12 @@ async def _delete(plugin: Plugin, asked: Answer) -> Answer:
 async def _test(plugin: Plugin, asked: Answer) -> Answer:
     """The steps of `python -m adapters check` with the settings of the page's form."""
     started = time.perf_counter()
-    query = str(asked.get("query") or "").strip() or PROBE
+    query = str(asked.get("query") or "")
     steps: list[Answer] = []
     entries: list[Answer] = []
     async for step in check(await _settings(plugin, asked), {"top_k": 3}, plugin.access(), query):
-        steps.append({"name": step.name, "ok": step.ok, "text": step.text})
+        state = {"ok": step.state != "failed", "warning": step.state == "warning"}
+        steps.append({"name": step.name, **state, "text": step.text})
         entries = _entries(step.response) if step.response else entries
     return {"steps": steps, "entries": entries, "milliseconds": _since(started)}
 
