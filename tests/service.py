@@ -22,6 +22,8 @@ class Request:
     path: str
     headers: dict[str, str]
     body: bytes
+    reader: asyncio.StreamReader = field(repr=False)
+    """What else comes by its connection."""
 
     @property
     def json(self) -> Any:
@@ -81,13 +83,16 @@ class Service:
     answers: list[Answer] = field(default_factory=list)
     looked_up: Answer | None = None
     tls: ssl.SSLContext | None = None
+    bound: socket.socket | None = None
+    """Where it listens, if that must be known before it does."""
     requests: list[Request] = field(default_factory=list)
     connections: int = 0
     turn: int = 0
 
     async def __aenter__(self):
         self.tasks: set[asyncio.Task[None]] = set()
-        self.server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self.tls)
+        where: dict[str, Any] = {"sock": self.bound} if self.bound else {"host": "127.0.0.1", "port": 0}
+        self.server = await asyncio.start_server(self._serve, **where, ssl=self.tls)
         self.port = self.server.sockets[0].getsockname()[1]
         self.base = f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
         return self
@@ -131,4 +136,5 @@ class Service:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         method, path, _ = head[0].split(" ", 2)
         headers = {k.strip().lower(): v.strip() for k, _, v in (line.partition(":") for line in head[1:] if line)}
-        return Request(method, path, headers, await reader.readexactly(int(headers.get("content-length", 0))))
+        body = await reader.readexactly(int(headers.get("content-length", 0)))
+        return Request(method, path, headers, body, reader)

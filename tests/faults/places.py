@@ -9,8 +9,8 @@ from typing import Any
 from unittest import mock
 
 from adapters import Network
+from tests.certificates import right
 from tests.faults.answers import good
-from tests.faults.certificates import right
 from tests.faults.fault import Place, Places
 from tests.faults.kit import Kit
 from tests.faults.wire import raw

@@ -2,7 +2,6 @@
 
 import asyncio
 import base64
-import ssl
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -12,6 +11,7 @@ import trustme
 from bridge.errors import SettingsError, UnavailableError
 from bridge.http import Network
 from tests.bridge.http.plain import OK, ask, failure
+from tests.certificates import serving
 from tests.service import Service
 
 PASSWORD = "proxy-Secret-77"
@@ -74,12 +74,6 @@ def authority():
     return trustme.CA()
 
 
-def served_by(certificate) -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    certificate.configure_cert(context)
-    return context
-
-
 async def test_proxies_of_the_environment_are_not_used(service, pool, monkeypatch):
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
@@ -118,14 +112,14 @@ async def test_a_proxy_where_nobody_listens(service, pool, no_waiting):
 
 async def test_tls_is_tunnelled_and_checked_end_to_end(proxy, pool, authority):
     pem = authority.cert_pem.bytes().decode()
-    async with Service([OK], tls=served_by(authority.issue_cert("127.0.0.1"))) as service:
+    async with Service([OK], tls=serving(authority.issue_cert("127.0.0.1"))) as service:
         assert await ask(service, pool, network=via(proxy, ca_certificates=pem))
         assert proxy.requests == [f"127.0.0.1:{service.port}"]
         assert "certificate" in str(await failure(service, pool, network=via(proxy)))
 
 
 async def test_a_certificate_nobody_trusts_is_refused_by_name(pool, authority):
-    async with Service([OK], tls=served_by(authority.issue_cert("127.0.0.1"))) as service:
+    async with Service([OK], tls=serving(authority.issue_cert("127.0.0.1"))) as service:
         error = await failure(service, pool)
         assert isinstance(error, UnavailableError)
         assert "certificate" in str(error)
@@ -134,7 +128,7 @@ async def test_a_certificate_nobody_trusts_is_refused_by_name(pool, authority):
 
 
 async def test_verify_tls_off_accepts_any_certificate_and_never_mixes_with_on(pool, authority):
-    async with Service([OK], tls=served_by(authority.issue_cert("else.test"))) as service:
+    async with Service([OK], tls=serving(authority.issue_cert("else.test"))) as service:
         assert await ask(service, pool, verify_tls=False)
         await failure(service, pool, verify_tls=True)
 
@@ -143,7 +137,7 @@ async def test_a_private_authority_is_trusted_only_where_it_is_named(pool, autho
     network = Network.of(
         {"ca_certificates": f"\n{authority.cert_pem.bytes().decode()}\n", "pause_after_failures": False}
     )
-    async with Service([OK], tls=served_by(authority.issue_cert("127.0.0.1"))) as service:
+    async with Service([OK], tls=serving(authority.issue_cert("127.0.0.1"))) as service:
         await failure(service, pool)
         assert await ask(service, pool, network=network)
         await failure(service, pool)

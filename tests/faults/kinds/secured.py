@@ -1,7 +1,7 @@
 """Certificates and proxies."""
 
+from tests.certificates import expired, old_tls, right, self_signed, trusted, unknown_authority, wrong_name
 from tests.faults.answers import answering, good, page
-from tests.faults.certificates import expired, old_tls, right, self_signed, trusted, unknown_authority, wrong_name
 from tests.faults.fault import AWAY, ONCE, WORKS, Fault
 from tests.faults.places import by_proxy, no_proxy, plain_behind_https
 from tests.service import reset

@@ -27,7 +27,7 @@ def trusted() -> AbstractContextManager[Any]:
     return mock.patch.object(httpx, "create_ssl_context", made)
 
 
-def _shown(*certificates: trustme.LeafCert) -> ssl.SSLContext:
+def serving(*certificates: trustme.LeafCert) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     for certificate in certificates:
         certificate.configure_cert(context)
@@ -35,19 +35,19 @@ def _shown(*certificates: trustme.LeafCert) -> ssl.SSLContext:
 
 
 def right() -> ssl.SSLContext:
-    return _shown(authority().issue_cert("127.0.0.1"))
+    return serving(authority().issue_cert("127.0.0.1"))
 
 
 def wrong_name() -> ssl.SSLContext:
-    return _shown(authority().issue_cert("else.test"))
+    return serving(authority().issue_cert("else.test"))
 
 
 def expired() -> ssl.SSLContext:
-    return _shown(authority().issue_cert("127.0.0.1", not_after=datetime.now(UTC) - timedelta(days=1)))
+    return serving(authority().issue_cert("127.0.0.1", not_after=datetime.now(UTC) - timedelta(days=1)))
 
 
 def unknown_authority() -> ssl.SSLContext:
-    return _shown(trustme.CA().issue_cert("127.0.0.1"))
+    return serving(trustme.CA().issue_cert("127.0.0.1"))
 
 
 def self_signed() -> ssl.SSLContext:
