@@ -1,77 +1,105 @@
-"""A service in a process of its own that answers every POST with a prepared list of passages."""
+"""A service in a process of its own that gives prepared answers, and tells what it was asked."""
 
 import asyncio
-import copy
-import json
+import multiprocessing
 import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import NamedTuple
 
 import trustme
+from langbot_plugin.api.entities.builtin.rag import RetrievalContext
 
-from tests.contract.cases import CASES, Case
-from tests.contract.stand_in import recording, rows_of
-
-WORDS = 2000
-"""Characters of a passage."""
-
-
-def answers(entries: int) -> dict[str, bytes]:
-    """Each service's answer with so many passages, made of its recording."""
-    return {case.backend: _answer(case, entries) for case in CASES}
+from benchmarks.passages import answer, look_up
+from tests.asking import case_of
+from tests.contract.stand_in import context
 
 
-def _answer(case: Case, entries: int) -> bytes:
-    told = recording(case.backend, case.good)["response"]
-    rows = rows_of(told)
-    first = rows[0]
-    rows.clear()
-    for number in range(entries):
-        row = copy.deepcopy(first)
-        _fill(row, number)
-        rows.append(row)
-    return json.dumps(told, ensure_ascii=False).encode()
+@dataclass
+class Told:
+    """What the service has seen so far."""
+
+    connections: int = 0
+    requests: int = 0
+    waited_for: int = 0
+    """Requests that came while no other was being answered: of those at the same time, one."""
+    path: str = ""
+    content: bytes = b""
+    """Path and body of the last POST."""
 
 
-def _fill(row: Any, number: int) -> None:
-    """Its own id, a falling score, and a text of the usual length."""
-    for name, value in row.items():
-        if isinstance(value, dict):
-            _fill(value, number)
-        elif name in ("id", "title"):
-            row[name] = f"{value}-{number}"
-        elif name in ("content", "q"):
-            row[name] = (f"{value} " * (WORDS // (len(value) + 1) + 1))[:WORDS]
-        elif name in ("score", "similarity") and isinstance(value, float):
-            row[name] = max(0.9 - number / 1000, 0.1)
+class Running(NamedTuple):
+    """The service that runs: where it is, whom to trust for HTTPS, and what it has seen."""
+
+    pipe: Connection
+    bases: dict[str, str]
+    """Its address by HTTP and by HTTPS."""
+    pem: str
+
+    def context(
+        self, backend: str, text: str, passages: int, scheme: str = "HTTP", milliseconds: int = 0
+    ) -> RetrievalContext:
+        """A retrieval of so many passages of this kind from a service that answers after so many milliseconds."""
+        address = f"{self.bases[scheme]}/{backend}/{text}/{passages}/{milliseconds}"
+        return context(case_of(backend), creation={"api_base_url": address}, retrieval={"timeout": 60})
+
+    def told(self) -> Told:
+        """What it has seen until now."""
+        self.pipe.send(None)
+        told: Told = self.pipe.recv()
+        return told
 
 
-def serve(pipe: Connection) -> None:
-    """Run until the pipe says stop; sends (http port, https port, certificate); answers "connections" with a count."""
+@contextmanager
+def running() -> Iterator[Running]:
+    """The service in its process, until the block ends."""
+    spawn = multiprocessing.get_context("spawn")
+    pipe, other = spawn.Pipe()
+    process = spawn.Process(target=_run, args=(other,), daemon=True)
+    process.start()
+    other.close()
+    try:
+        plain, secure, pem = pipe.recv()
+        yield Running(pipe, {"HTTP": f"http://127.0.0.1:{plain}", "HTTPS": f"https://127.0.0.1:{secure}"}, pem)
+    finally:
+        process.kill()
+        process.join()
+        pipe.close()
+
+
+def _run(pipe: Connection) -> None:
     asyncio.run(_serve(pipe))
 
 
+@cache
+def _answer(method: str, backend: str, text: str, count: str) -> bytes:
+    case = case_of(backend)
+    body = look_up(case) if method == "GET" else answer(case, text, int(count))
+    return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+
+
 async def _serve(pipe: Connection) -> None:
-    prepared = {entries: answers(entries) for entries in (5, 50, 500)}
-    opened = 0
+    told, answering = Told(), 0
 
     async def client(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        nonlocal opened
-        opened += 1
+        nonlocal answering
+        told.connections += 1
         try:
             while True:
-                head = await reader.readuntil(b"\r\n\r\n")
-                path = head.split(b" ", 2)[1].decode()
-                length = next(
-                    (line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length")), b":0"
-                )
-                await reader.readexactly(int(length.split(b":")[1]))
-                _, backend, entries, *_ = path.split("/")
-                body = prepared[int(entries)][backend]
-                writer.write(
-                    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
-                    + body
-                )
+                method, path, content = await _read(reader)
+                told.requests += 1
+                told.waited_for += not answering
+                if method == "POST":
+                    told.path, told.content = path, content
+                _, backend, text, count, milliseconds, *_ = path.split("/")
+                answering += 1
+                if milliseconds != "0":
+                    await asyncio.sleep(int(milliseconds) / 1000)
+                answering -= 1
+                writer.write(_answer(method, backend, text, count))
                 await writer.drain()
         except (OSError, EOFError):
             pass
@@ -85,5 +113,14 @@ async def _serve(pipe: Connection) -> None:
     ports = [server.sockets[0].getsockname()[1] for server in (plain, secure)]
     pipe.send((*ports, authority.cert_pem.bytes().decode()))
     loop = asyncio.get_running_loop()
-    while await loop.run_in_executor(None, pipe.recv) == "connections":
-        pipe.send(opened)
+    while True:
+        await loop.run_in_executor(None, pipe.recv)
+        pipe.send(told)
+
+
+async def _read(reader: asyncio.StreamReader) -> tuple[str, str, bytes]:
+    """Method, path and body of the next request."""
+    head = await reader.readuntil(b"\r\n\r\n")
+    method, path, _ = head.decode("latin-1").split(" ", 2)
+    length = next((line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length")), b":0")
+    return method, path, await reader.readexactly(int(length.split(b":")[1]))
