@@ -99,6 +99,8 @@ class Backend(BaseModel, ABC):
     """What a dataset id looks like; it is searched for in what was pasted, a page's address for one."""
     dataset_hint: ClassVar[str] = "copy it from the service's page"
     """Where an admin finds a dataset's id."""
+    key_header: ClassVar[tuple[str, str]] = ("Authorization", "Bearer ")
+    """The header that carries the key, and what stands before the key in it."""
     query_limit: ClassVar[int] = 4000
     """Code points of a query that the service takes, or that still make sense there."""
     version_header: ClassVar[str] = ""

@@ -219,7 +219,8 @@ class Http:
         target = self.lane.target(f"{text}?{urlencode(params)}" if params else text)
         headers = [(b"Host", target.host), *HEADERS]
         if self.privacy.key:
-            headers.append((b"Authorization", f"Bearer {self.privacy.key}".encode()))
+            name, before = self.service.key_header
+            headers.append((name.encode(), f"{before}{self.privacy.key}".encode()))
         content = None
         if method == "POST":
             content = to_json(payload)
