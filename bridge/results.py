@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from langbot_plugin.api.entities.builtin.rag import RetrievalResponse
 
 from bridge.hits import Hit
-from bridge.values import carried, digest
+from bridge.values import carried, digest, worst_last
 
 
 class Wanted(Protocol):
@@ -27,34 +27,39 @@ class Wanted(Protocol):
 
 
 def response(hits: list[Hit], wanted: Wanted, notes: Iterable[str] = (), unread: int = 0) -> RetrievalResponse:
-    """At most `top_k` entries in the order of `hits`, each with a unique id and a text.
+    """At most `top_k` entries in the order of `hits`, each with a unique id and a text; NUL is in none.
 
     `score` is finite and in 0..1, or None without a measure; `distance` is 1 - score, 1.0 without a score. A score
-    that had to be clamped stays in the metadata as `raw_score`. Unscored hits pass only without a threshold. `unread`
-    passages more were found.
+    that had to be clamped stays in the metadata as `raw_score`. Unscored hits pass only without a threshold. What
+    comes twice is one entry, with the better score in the better place. `unread` passages more were found.
     """
     entries: dict[str, dict[str, Any]] = {}
     texts: dict[str, str] = {}
     found, top_k, threshold, cite = 0, wanted.top_k, wanted.score_threshold, wanted.cite_source
     for hit in hits:
+        if "\0" in hit.text:
+            hit.text = hit.text.replace("\0", "")
         text, score = hit.text, _similarity(hit)
         if (threshold and (score is None or score < threshold)) or not text.strip():
             continue
         ident = hit.id or digest(hit.metadata.get("document_name"), text)
-        if texts.get(ident) == text:
-            continue
-        found += 1
-        if len(entries) < top_k:
-            while ident in entries:
-                ident += "-2"
-            texts[ident] = text
-            entries[ident] = {
-                "id": ident,
-                "content": [{"type": "text", "text": _cited(hit) if cite else text}],
-                "metadata": hit.metadata,
-                "distance": 1.0 if score is None else 1.0 - score,
-                "score": score,
-            }
+        while ident in entries and texts[ident] != text:
+            ident += "-2"
+        if ident in entries:
+            if worst_last(score) >= worst_last(entries[ident]["score"]):
+                continue
+        else:
+            found += 1
+            if len(entries) == top_k:
+                continue
+        texts[ident] = text
+        entries[ident] = {
+            "id": ident,
+            "content": [{"type": "text", "text": _cited(hit) if cite else text}],
+            "metadata": hit.metadata,
+            "distance": 1.0 if score is None else 1.0 - score,
+            "score": score,
+        }
     shown = list(entries.values())
     for entry, metadata in zip(shown, carried([entry["metadata"] for entry in shown]), strict=True):
         entry["metadata"] = metadata
@@ -85,4 +90,4 @@ def _cited(hit: Hit) -> str:
 
 
 def _line(value: Any) -> str:
-    return " ".join(value.split()) if isinstance(value, str) else ""
+    return " ".join(value.replace("\0", "").split()) if isinstance(value, str) else ""
