@@ -18,6 +18,7 @@ from bridge.errors import (
 from bridge.filters import DIFY_WORDS, Filter
 from bridge.hits import Hit, read_each, side_by_side
 from bridge.http import Http
+from bridge.links import absolute
 from bridge.question import Question
 from bridge.values import filled, joined, mapping, number, text
 
@@ -25,6 +26,8 @@ DATASET_KEPT = 60.0
 """Seconds after which a dataset's own settings are looked up again, beside a search."""
 VECTOR_WEIGHT = 0.7
 """Dify's own share of meaning in a weighted hybrid search."""
+FILES = "/files/"
+"""Where Dify serves its files, beside its API."""
 _KEY = "Use a key of Knowledge > Service API (dataset-...), not one of an app"
 _MODELS = "Check the dataset's embedding and rerank models and the vector store in Dify"
 _OURS = r"400 bad_request|400 \w* ?(\d+ validation error|Query |Input payload)"
@@ -84,8 +87,12 @@ class Dify(Backend):
             answer = await http.post(
                 f"/v1/datasets/{dataset}/retrieve", {"query": question.text, "retrieval_model": model}
             )
-            return _hits(answer, model, dataset, http, self.enough(question))
+            hits = _hits(answer, model, dataset, http, self.enough(question))
+            for hit in hits:
+                hit.text = absolute(hit.text, pages, (FILES,))
+            return hits
 
+        pages = self.api_base_url.replace("://api.dify.ai", "://upload.dify.ai")  # its cloud has a host for files
         return await side_by_side(self.dataset_id, one)
 
     async def describe(self, http: Http) -> list[str]:
@@ -230,7 +237,9 @@ def _measure(model: dict[str, Any]) -> str:
 def _hit(record: dict[str, Any], measure: str, dataset: str) -> Hit:
     segment = mapping(record.get("segment"))
     document = mapping(segment.get("document"))
-    question, answer = text(segment.get("content")), text(segment.get("answer"))
+    question, signed, answer = (text(segment.get(name)) for name in ("content", "sign_content", "answer"))
+    if signed.strip() and FILES in question:
+        question = signed
     return Hit(
         id=text(segment.get("id")),
         text=joined(question, answer),
