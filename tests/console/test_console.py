@@ -12,7 +12,7 @@ from console import api
 from console.connections import PREFIX
 from console.journal import CALLS
 from main import KnowledgeBridge
-from scripts.page import PAGE, page
+from scripts.page import PAGE, PARTS, page
 from tests.contract.cases import CASES
 from tests.contract.stand_in import context, recording
 from tests.service import Service, reply
@@ -364,3 +364,10 @@ def test_the_page_asks_nobody_else():
         line for line in text.splitlines() if "://" in line and "www.w3.org" not in line and "FORMS" not in line
     ] == []
     assert text.count("<script src=") == 1
+
+
+def test_the_page_says_the_same_in_every_language():
+    words = json.loads((PARTS / "words.json").read_text("utf-8"))
+    assert len(words) == 3
+    assert {tuple(said) for said in words.values()} == {tuple(words["en_US"])}
+    assert all(said for language in words.values() for said in language.values())
