@@ -17,6 +17,7 @@ from bridge.values import digest, from_json, to_json
         ('{"x": "é退"}'.encode("utf-16"), {"x": "é退"}),
         ('[["é"]]'.encode("utf-32"), [["é"]]),
         (b'{"x": 1, "x": 2}', {"x": 2}),
+        (b'{"x": "one\r\ntwo\tthree\x00\x1b", "y": NaN}', {"x": "one\r\ntwo\tthree\x00\x1b", "y": None}),
         (b"[123456789012345678901]", [1.2345678901234568e20]),
     ],
 )
