@@ -37,8 +37,9 @@ async function load(endpoint, body, then) {
 const failed = call => !['ok', 'empty'].includes(call.outcome);
 const at = seconds => new Date(seconds * 1000).toLocaleTimeString(language.replace('_', '-'));
 const rank = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
-const badge = call => h('span', { className: failed(call) ? 'bad' : call.outcome === 'ok' ? 'good' : 'dim' },
-  failed(call) ? `${word('failed')} · ${call.outcome}` : word(call.outcome));
+const warned = call => call.notes?.length > 0;
+const badge = call => h('span', { className: failed(call) ? 'bad' : call.outcome === 'ok' && !warned(call) ? 'good' : 'dim' },
+  failed(call) ? `${word('failed')} · ${call.outcome}` : `${word(call.outcome)}${warned(call) ? ` · ${word('warning')}` : ''}`);
 
 function chart(calls) {
   const most = Math.max(...calls.map(call => call.milliseconds), 1), step = 100 / Math.max(calls.length, 12);
@@ -78,7 +79,7 @@ function drawOverview(answer) {
       h('table', {}, h('thead', {}, h('tr', {}, heads.map(name => h('th', { scope: 'col' }, word(name))))),
         h('tbody', {}, answer.calls.map(call => h('tr', {}, h('td', { className: 'number' }, at(call.at)), h('td', {}, names[call.knowledge_base] ?? word('deleted_base')),
           h('td', {}, call.service, call.connection ? h('small', {}, ` (${call.connection})`) : null), h('td', { className: 'outcome' }, badge(call)), h('td', { className: 'number' }, String(call.entries)),
-          h('td', { className: 'number' }, String(call.milliseconds)), h('td', { className: 'number' }, String(call.tries)), h('td', {}, call.text), answer.queries ? h('td', {}, call.query) : null))))))
+          h('td', { className: 'number' }, String(call.milliseconds)), h('td', { className: 'number' }, String(call.tries)), h('td', { className: failed(call) ? '' : 'dim' }, [call.text, ...call.notes].filter(Boolean).join('; ')), answer.queries ? h('td', {}, call.query) : null))))))
       : h('p', { className: 'muted' }, word('no_calls')));
 }
 
@@ -173,7 +174,7 @@ function edit(start, original) {
     then(answer);
   };
   const test = () => busy('/test', answer => {
-    result.replaceChildren(h('ul', { className: 'steps' }, answer.steps.map(step => h('li', { className: step.ok ? 'good' : 'bad' }, `${step.ok ? '✓' : '✗'} ${word(step.name)}: ${step.text}`))),
+    result.replaceChildren(h('ul', { className: 'steps' }, answer.steps.map(step => h('li', { className: !step.ok ? 'bad' : step.warning ? 'dim' : 'good' }, `${!step.ok ? '✗' : step.warning ? '!' : '✓'} ${word(step.name)}: ${step.text}`))),
       h('p', { className: 'muted' }, word('took', answer.milliseconds)), ...passages(answer.entries));
     result.scrollIntoView({ block: 'nearest' });
   });
