@@ -77,11 +77,16 @@ async def silence(_request: Request, writer: asyncio.StreamWriter) -> bool:
 
 @dataclass
 class Service:
-    """`async with Service() as service`: give `answers` in order; the last repeats. A GET takes `looked_up` if given."""
+    """`async with Service() as service`: give `answers` in order; the last repeats. A GET takes `looked_up` if given.
+
+    With `slots` no more connections than that are served at once; others wait, as with a small gevent or Flask server.
+    """
 
     answers: list[Answer] = field(default_factory=list)
     looked_up: Answer | None = None
     tls: ssl.SSLContext | None = None
+    port: int = 0
+    slots: int = 1000
     requests: list[Request] = field(default_factory=list)
     connections: int = 0
     hung_up: int = 0
@@ -89,7 +94,8 @@ class Service:
 
     async def __aenter__(self):
         self.tasks: set[asyncio.Task[None]] = set()
-        self.server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self.tls)
+        self.free = asyncio.Semaphore(self.slots)
+        self.server = await asyncio.start_server(self._serve, "127.0.0.1", self.port, ssl=self.tls)
         self.port = self.server.sockets[0].getsockname()[1]
         self.base = f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
         return self
@@ -110,11 +116,12 @@ class Service:
         self.tasks.add(task)
         self.connections += 1
         try:
-            while True:
-                request = await self._read(reader)
-                self.requests.append(request)
-                if await self._answer(request)(request, writer):
-                    break
+            async with self.free:
+                while True:
+                    request = await self._read(reader)
+                    self.requests.append(request)
+                    if await self._answer(request)(request, writer):
+                        break
         except (OSError, EOFError, asyncio.CancelledError):
             self.hung_up += 1
         finally:

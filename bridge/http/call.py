@@ -15,9 +15,10 @@ import tenacity
 
 from bridge.errors import BridgeError, UnavailableError, shortened
 from bridge.http.faults import BROKEN, by_exception, by_status
+from bridge.http.lane import Lane, Target
 from bridge.http.memory import KeptName
 from bridge.http.network import Network
-from bridge.http.pool import Lane, Pool, Target
+from bridge.http.pool import Pool
 from bridge.http.privacy import Privacy
 from bridge.http.reply import Json, Reply, read
 from bridge.http.service import Service

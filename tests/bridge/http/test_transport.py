@@ -454,17 +454,6 @@ async def test_addresses_that_are_no_longer_used_make_room(pool, monkeypatch):
         assert one.connections == 2
 
 
-async def test_connections_that_were_long_unused_are_closed(service, pool, monkeypatch):
-    service.answers = [OK]
-    await asyncio.gather(*(ask(service, pool) for _ in range(4)))
-    [lane] = pool._lanes.values()
-    opened = len(lane._idle)
-    monkeypatch.setattr(pools, "KEPT_ALIVE", -1.0)
-    for _ in range(opened):
-        await ask(service, pool)
-    assert len(lane._idle) <= 1
-
-
 async def test_a_closed_pool_has_no_connections_and_can_go_on(service):
     service.answers = [OK]
     pool = Pool()
