@@ -45,6 +45,8 @@ class Lane:
         beside: Beside,
     ) -> None:
         self.users = 0
+        self.answers = 0
+        """How many requests the service itself has answered, whatever it said."""
         proxy = network.proxy_url.get_secret_value()
         self.proxy = httpx.Proxy(proxy) if proxy else None
         self._origin = core_of(base).origin

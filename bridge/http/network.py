@@ -30,7 +30,7 @@ class Network(BaseModel):
     lower limit is learnt, since a slow answer looks the same as a missing place.
     """
     pause_after_failures: bool = True
-    """Whether an address that failed repeatedly is left alone for a short while."""
+    """Whether an address that itself failed repeatedly is left alone, but for one call a second."""
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> Self:

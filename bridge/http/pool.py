@@ -34,7 +34,7 @@ class Pool:
         self._contexts: dict[tuple[bool, str], ssl.SSLContext] = {}
         self.memory = Memory(clock)
         self.beside = Beside()
-        self.patience = Patience()
+        self.patience = Patience(clock)
         # at DEBUG httpcore writes down the service's headers, and a service may echo the key in them
         logging.getLogger("httpcore").setLevel(logging.INFO)
 

@@ -208,15 +208,6 @@ async def test_a_rate_limit_that_doesnt_fit_is_told(header, service, pool, no_wa
     assert (len(service.requests), no_waiting) == (1, [])
 
 
-async def test_a_refused_connection_is_tried_again(pool, no_waiting):
-    async with Service() as gone:
-        pass
-    error = await failure(gone, pool)
-    assert isinstance(error, UnavailableError)
-    assert "refused" in str(error)
-    assert "3 tries" in str(error)
-
-
 async def test_a_reset_is_tried_on_a_fresh_connection(service, pool, no_waiting):
     service.answers = [OK, reset(), OK]
     await ask(service, pool)
