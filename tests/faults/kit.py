@@ -276,6 +276,7 @@ class Outcome:
         told = re.sub(
             r"TLS failed \(.*?\)", "TLS failed (OpenSSL's reason)", told.replace("self signed", "self-signed")
         )
+        told = re.sub(r"refused, \d+ tries", "refused, N tries", told)
         return re.sub(r"Wait (3600|3599|3598) s", "Wait 3600 s", told)
 
     def told(self) -> dict[str, str]:

@@ -23,7 +23,7 @@ from urllib.parse import quote
 import httpx
 import trustme
 
-from adapters import Access, Network, Pool, retrieve
+from adapters import Access, BridgeError, Network, Pool, retrieve
 from tests.faults.kit import KITS, Kit, Outcome, dribble, endless, listening, nap, quick, raw, reset, silence
 from tests.service import Answer, Service
 
@@ -70,6 +70,10 @@ class Fault:
     """Time is the subject: pauses are not skipped."""
     warm: bool = False
     """A good call comes first."""
+    before: Callable[[Kit], Answer] | None = None
+    """Three calls come first and are answered like this; their requests don't count, and time stands still."""
+    later: float = 0.0
+    """Seconds that have passed after them."""
     around: Callable[[], AbstractContextManager[Any]] = contextlib.nullcontext
     says: str = ""
     """What every text holds."""
@@ -98,6 +102,24 @@ async def nobody(_: Kit) -> AsyncIterator[Place]:
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         yield Place(f"http://127.0.0.1:{bound.getsockname()[1]}")
+
+
+@asynccontextmanager
+async def soon(kit: Kit) -> AsyncIterator[Place]:
+    """A service that begins to listen after half a second; its port is kept from others until then."""
+    with socket.socket() as kept:
+        kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        kept.bind(("127.0.0.1", 0))
+        service = Service([good(kit)], port=kept.getsockname()[1])
+
+        async def begin() -> None:
+            await nap(0.5)
+            await service.__aenter__()
+
+        beginning = asyncio.create_task(begin())
+        yield Place(f"http://127.0.0.1:{service.port}", service)
+        await beginning
+        await service.__aexit__()
 
 
 @asynccontextmanager
@@ -308,7 +330,8 @@ ONCE = {"jinba": Expected(AWAY, 1)}
 """A run of Jinba costs credits: what may have arrived is not sent again."""
 
 CONNECTIONS = [
-    Fault("connection refused", nobody, AWAY, 0, says="refused"),
+    Fault("connection refused", nobody, AWAY, 0, patient=True, says="refused"),
+    Fault("connection refused for half a second, then a good answer", soon, WORKS, 1, timeout=6.0, patient=True),
     Fault("name not known", nowhere, AWAY, 0, around=unknown_names, says="host name is not known"),
     Fault("reset before the headers", answering(lambda _: reset()), AWAY, 3, ONCE, says="broke off"),
     Fault("reset inside the status line", answering(lambda _: reset(b"HTTP/1.1 20")), AWAY, 3, ONCE),
@@ -334,6 +357,27 @@ CONNECTIONS = [
     ),
     Fault("no HTTP at all", answering(lambda _: raw(b"SSH-2.0-OpenSSH_9.7\r\n", close=True)), AWAY, 3, ONCE),
 ]
+
+LEFT_ALONE = "left alone after 3 failures in a row"
+EARLIER = [
+    Fault("after three 500 in the service's own words", answering(good), WORKS, 1, before=failing(500)),
+    Fault("after three refusals of the key", answering(good), WORKS, 1, before=failing(401)),
+    Fault("after three unknown datasets", answering(good), WORKS, 1, before=failing(404)),
+    Fault("after three rate limits", answering(good), WORKS, 1, before=failing(429, Retry_After="30")),
+    Fault("after three resets", answering(good), AWAY, 0, before=lambda _: reset(), says=LEFT_ALONE),
+    Fault("after three 502 with a page", answering(good), AWAY, 0, before=page(502), says=LEFT_ALONE),
+    Fault("after three resets and a second", answering(good), WORKS, 1, before=lambda _: reset(), later=1.0),
+    Fault(
+        "after three resets and a second, another reset",
+        answering(lambda _: reset()),
+        AWAY,
+        1,
+        before=lambda _: reset(),
+        later=1.0,
+        says="broke off",
+    ),
+]
+"""Three calls of the same address and key came before."""
 
 
 def _slow(name: str, answer: Callable[[Kit], Answer]) -> Fault:
@@ -635,7 +679,16 @@ TLS = [
 ]
 
 PROXIES = [
-    Fault(f"{scheme} by a proxy {what}", place, AWAY, requests, differs, around=trusted, says=says)
+    Fault(
+        f"{scheme} by a proxy {what}",
+        place,
+        AWAY,
+        requests,
+        differs,
+        patient=what == "that is not there",
+        around=trusted,
+        says=says,
+    )
     for scheme in ("http", "https")
     for what, place, requests, differs, says in (
         ("that answers 407", by_proxy(scheme, page(407)), 1, {}, "proxy refused .*proxy_url"),
@@ -645,7 +698,7 @@ PROXIES = [
     )
 ]
 
-FAULTS = [*CONNECTIONS, *PATIENCE, *BODIES, *ECHOES, *STATUSES, *LIMITS, *FAILED, *TLS, *PROXIES]
+FAULTS = [*CONNECTIONS, *EARLIER, *PATIENCE, *BODIES, *ECHOES, *STATUSES, *LIMITS, *FAILED, *TLS, *PROXIES]
 
 
 # ---- running
@@ -663,9 +716,18 @@ async def run(fault: Fault) -> dict[str, Outcome]:
 
 async def cell(fault: Fault, kit: Kit) -> Outcome:
     """One call of one service."""
-    async with fault.place(kit) as place, Pool() as pool:
+    later = 0.0
+    async with fault.place(kit) as place, Pool((lambda: later) if fault.before else time.monotonic) as pool:
         context = kit.context(place.base, fault.timeout)
         access = Access(pool, place.network)
+        if fault.before:
+            answers, place.service.answers = place.service.answers, [fault.before(kit)]
+            for _ in range(3):
+                with contextlib.suppress(BridgeError):
+                    await retrieve(context, access)
+            place.service.answers, place.service.turn = answers, 0
+            place.service.requests.clear()
+            later = fault.later
         if fault.warm:
             await retrieve(context, access)
             await nap(0.05)

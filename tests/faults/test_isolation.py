@@ -18,6 +18,7 @@ from langbot_plugin.runtime.io.handler import Handler
 
 from adapters import Access, BridgeError, Network, Pool, retrieve
 from bridge.errors import UnavailableError
+from bridge.http import patience
 from components.knowledge_engine.engine import RemoteEngine
 from main import KnowledgeBridge
 from tests.contract.cases import CASES, Case
@@ -217,7 +218,8 @@ async def test_a_kept_look_up_belongs_to_one_installation_and_goes_with_it(plugi
         assert [await look_ups(n) for n in (2, 1, 1)] == [0, 1, 0]
 
 
-async def test_failures_of_one_installation_dont_stop_another(plugin):
+async def test_failures_of_one_installation_dont_stop_another(plugin, monkeypatch):
+    monkeypatch.setattr(patience, "PAUSE", 60.0)
     case = CASES[-1]
     number = next(n for n in range(99) if not fails(n))
     search, _ = personal(Kit(case), [])
@@ -327,7 +329,7 @@ async def test_1000_calls_of_services_that_fail_every_third_time(patient):
             access = Access(pool, Network(pause_after_failures=patient))
             held = []
             for round_ in range(rounds):
-                numbers = [n % 5 if patient else 50 * round_ + n for n in range(50)]  # patience is by key
+                numbers = [50 * round_ + n for n in range(50)]
                 calls = [
                     caught(asker(CASES[n % 5], number, services[n % 5].base, looks_up=False), access)
                     for n, number in enumerate(numbers)
