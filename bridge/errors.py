@@ -10,11 +10,15 @@ TEXT_LIMIT = 300
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """May be tried again: not before `after` seconds, `tries` tries in all; `unsent`: the service did nothing yet."""
+    """May be tried again: not before `after` seconds, `tries` tries in all; `unsent`: the service did nothing yet.
+
+    `patient`: for a share of the timeout instead, however many tries.
+    """
 
     after: float = 0.0
     tries: int = 3
     unsent: bool = False
+    patient: bool = False
 
 
 class BridgeError(RetrievalError):
@@ -33,6 +37,8 @@ class BridgeError(RetrievalError):
         self.tries = 1
         self.answered = False
         """Whether the service was reached at all."""
+        self.by_address = False
+        """Whether the address did it, and not what it was asked for: no connection, no answer in time, a gateway's 502."""
 
     def at(self, where: str, tries: int = 1) -> Self:
         """Say which service failed, and after how many tries."""

@@ -85,13 +85,18 @@ class Service:
     tls: ssl.SSLContext | None = None
     bound: socket.socket | None = None
     """Where it listens, if that must be known before it does."""
+    port: int = 0
+    slots: int = 1000
+    """How many connections are served at once; others wait, as with a small gevent or Flask server."""
     requests: list[Request] = field(default_factory=list)
     connections: int = 0
+    hung_up: int = 0
     turn: int = 0
 
     async def __aenter__(self):
         self.tasks: set[asyncio.Task[None]] = set()
-        where: dict[str, Any] = {"sock": self.bound} if self.bound else {"host": "127.0.0.1", "port": 0}
+        where: dict[str, Any] = {"sock": self.bound} if self.bound else {"host": "127.0.0.1", "port": self.port}
+        self.free = asyncio.Semaphore(self.slots)
         self.server = await asyncio.start_server(self._serve, **where, ssl=self.tls)
         self.port = self.server.sockets[0].getsockname()[1]
         self.base = f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
@@ -113,13 +118,14 @@ class Service:
         self.tasks.add(task)
         self.connections += 1
         try:
-            while True:
-                request = await self._read(reader)
-                self.requests.append(request)
-                if await self._answer(request)(request, writer):
-                    break
+            async with self.free:
+                while True:
+                    request = await self._read(reader)
+                    self.requests.append(request)
+                    if await self._answer(request)(request, writer):
+                        break
         except (OSError, EOFError, asyncio.CancelledError):
-            pass
+            self.hung_up += 1
         finally:
             self.tasks.discard(task)
             with contextlib.suppress(OSError):

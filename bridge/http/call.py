@@ -2,29 +2,30 @@
 
 import asyncio
 import re
-import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, nullcontext, suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import NamedTuple
 from urllib.parse import urlencode, urlsplit
 
 import httpcore
-import tenacity
 
 from bridge.errors import BridgeError, ResponseError, UnavailableError, shortened
 from bridge.http.faults import BROKEN, by_exception, by_status
+from bridge.http.lane import Lane, Target
 from bridge.http.memory import KeptName
 from bridge.http.network import Network
-from bridge.http.pool import Lane, Pool, Target
+from bridge.http.pool import Pool
 from bridge.http.privacy import Privacy
 from bridge.http.reply import Json, Reply, packed, read
+from bridge.http.retry import Retries
 from bridge.http.service import Service
 from bridge.values import from_json, to_json
 
 CONNECT_LIMIT = 5.0
-TRIES = 3
+PROBE_LIMIT = 2.0
+"""Seconds that a probe of an address that is left alone takes to connect."""
 KEPT_AT_MOST = 86_400.0
 """Seconds after which a kept answer counts no longer."""
 HEADERS = (
@@ -54,24 +55,30 @@ class Access:
     async def open(self, service: Service, asked: str = "") -> AsyncIterator["Http"]:
         """An Http for one retrieval. What runs inside ends within the service's timeout, or as UnavailableError.
 
-        `asked` is kept out of every text, like the key. What is remembered of an address (answers, failures) is kept
-        apart by address, key and tenant.
+        `asked` is kept out of every text, like the key. Answers that are kept belong to address, key and tenant; an
+        address that fails is left alone for the tenant, as far as the network says so.
         """
         key = service.api_key.get_secret_value()
         who = (self.tenant, sha256(f"{service.api_base_url}\0{key}".encode()).digest())
+        patience = self.pool.patience
         async with self.pool.lane(service, self.network) as lane:
-            http = Http(self, lane, service, Privacy(key, asked), who)
-            pause = self.pool.patience.call(who) if self.network.pause_after_failures else nullcontext()
+            http = Http(self, lane, service, Privacy(key, asked), who, self.pool.clock())
+            name, heard = (self.tenant, service.api_base_url), lane.answers
             try:
-                with pause:
-                    try:
-                        async with asyncio.timeout(service.timeout):
-                            yield http
-                    except TimeoutError:
-                        raise http.late() from None
+                http.probe = self.network.pause_after_failures and patience.probing(name)
+                try:
+                    async with asyncio.timeout(service.timeout):
+                        yield http
+                except TimeoutError:
+                    raise http.late() from None
             except BridgeError as error:
                 http.doubt()
+                if error.by_address:
+                    patience.failed(name, error, http.started)
                 raise http.placed(error) from None
+            finally:
+                if lane.answers != heard:  # anybody's: a call may be late because its dataset is slow
+                    patience.answered(name)
 
 
 @dataclass(slots=True)
@@ -84,7 +91,8 @@ class Http:
     privacy: Privacy
     who: tuple[str, bytes]
     """Tenant, and a digest of address and key: whose memory this is."""
-    started: float = field(default_factory=time.monotonic)
+    started: float
+    """By the pool's clock."""
     tries: int = 0
     answered: bool = False
     version: str = ""
@@ -96,6 +104,8 @@ class Http:
     """Whether answers that were kept don't count."""
     relied_on: list[KeptName] = field(default_factory=list)
     """The kept answers that counted."""
+    probe: bool = False
+    """Whether the address is left alone and this call finds out about it."""
 
     async def get(self, path: str, params: dict[str, str] | None = None, keep: float = 0.0) -> Json:
         """The JSON behind `path`. Raises BridgeError.
@@ -133,7 +143,7 @@ class Http:
         pool = self.access.pool
         with suppress(BridgeError, TimeoutError):
             async with asyncio.timeout(self.service.timeout), pool.lane(self.service, self.access.network) as lane:
-                http = Http(self.access, lane, self.service, self.privacy, self.who)
+                http = Http(self.access, lane, self.service, self.privacy, self.who, pool.clock())
                 pool.memory.keep(name, await http.get(path, params))
 
     def doubt(self) -> None:
@@ -170,10 +180,12 @@ class Http:
     def late(self) -> BridgeError:
         """The error of a retrieval that ran into its deadline."""
         why = f" (before that: {self.last.happened})" if self.last else ""
-        return UnavailableError(
+        error = UnavailableError(
             f"no answer within {self.service.timeout:g} s{why}",
             "Check the service, or raise timeout in the retrieval settings",
         ).at(self.where, self.tries)
+        error.by_address = True
+        return error
 
     # ---- one request with its retries
 
@@ -185,34 +197,12 @@ class Http:
         try:
             return await self._try(request)
         except BridgeError as error:
-            failed: BridgeError | None = error
-        tries = 1
-
-        async def again() -> Json:
-            # tenacity costs as much as all the rest of a call, so it comes in with the first failure, as its first try
-            nonlocal failed, tries
-            if failed:
-                first, failed = failed, None
-                raise first
-            tries += 1
-            return await self._try(request)
-
-        retrying = tenacity.AsyncRetrying(
-            stop=tenacity.stop_after_attempt(TRIES),
-            retry=tenacity.retry_if_exception(lambda error: self._may_retry(error, tries)),
-            wait=_pause,
-            reraise=True,
-        )
-        try:
-            return await retrying(again)
-        except BridgeError as error:
-            raise error.at(self.where, tries) from None
-
-    def _may_retry(self, error: BaseException, tries: int) -> bool:
-        if not isinstance(error, BridgeError) or error.retry is None or tries >= error.retry.tries:
-            return False
-        left = self.service.timeout - (time.monotonic() - self.started)
-        return error.retry.after < left and (self.service.resend or error.retry.unsent)
+            if self.probe and error.by_address:
+                raise
+            failed = error
+        service, clock = self.service, self.access.pool.clock
+        retries = Retries(service.timeout, self.started + service.timeout, service.resend, clock)
+        return await retries.after(failed, lambda: self._try(request))
 
     def _request(self, method: str, path: str, params: dict[str, str] | None, payload: Json) -> Request:
         text = self.service.api_base_url + path
@@ -225,7 +215,7 @@ class Http:
         if method == "POST":
             content = to_json(payload)
             headers += (b"Content-Type", b"application/json"), (b"Content-Length", b"%d" % len(content))
-        connect = min(CONNECT_LIMIT, self.service.timeout)
+        connect = min(PROBE_LIMIT if self.probe else CONNECT_LIMIT, self.service.timeout)
         return Request(
             target,
             httpcore.Request(
@@ -236,15 +226,22 @@ class Http:
     async def _try(self, request: Request) -> Json:
         """One exchange; a failure of any kind leaves as BridgeError."""
         self.tries += 1
+        told: BridgeError | None = None
         try:
             reply = await self._exchange(request)
             if self.service.accepts(reply):
+                self.lane.answers += 1
                 return reply.data
-            error = packed(reply) or self.service.failure(reply) or by_status(reply)
+            told = packed(reply) or self.service.failure(reply)
+            error = told or by_status(reply)
         except BridgeError as raised:
-            error = raised
+            error = told = raised
         except (*BROKEN, OSError) as raised:
             error = by_exception(raised, proxied=self.lane.proxy is not None)
+        # what the service says in its own words is about a dataset, a model or a key; what else may pass is the address's
+        error.by_address = told is None and isinstance(error, UnavailableError) and error.retry is not None
+        if self.answered and not error.by_address:
+            self.lane.answers += 1
         self.last = error.at(self.where)
         raise error from None
 
@@ -263,10 +260,3 @@ class Http:
         data, is_json = from_json(body)
         words, quote = self.service.words, self.privacy.quote
         return Reply(response.status, headers, data, is_json, body, request.target.path, told, words, quote)
-
-
-def _pause(state: tenacity.RetryCallState) -> float:
-    """Seconds before the next try: what the failure asks for, at least a random and growing pause."""
-    error = state.outcome.exception() if state.outcome else None
-    asked = error.retry.after if isinstance(error, BridgeError) and error.retry else 0.0
-    return max(asked, float(tenacity.wait_random_exponential(multiplier=0.2, max=2)(state)))

@@ -126,7 +126,7 @@ def by_exception(error: Exception, *, proxied: bool) -> BridgeError:
     if isinstance(error, httpcore.ConnectTimeout):
         return UnavailableError("the connection timed out", check, retry=Retry(unsent=True))
     if isinstance(error, httpcore.ConnectError):
-        return UnavailableError("the connection was refused", check, retry=Retry(unsent=True))
+        return UnavailableError("the connection was refused", check, retry=Retry(unsent=True, patient=True))
     if isinstance(error, httpcore.LocalProtocolError | httpcore.UnsupportedProtocol):
         return SettingsError("the request can't be sent to this address", "Check api_base_url and api_key")
     return UnavailableError("the connection broke off before a whole answer came", check, retry=Retry())

@@ -24,9 +24,13 @@ class Network(BaseModel):
     ca_certificates: str = ""
     """PEM text of certificates trusted besides the usual ones."""
     max_connections: Annotated[int, Field(ge=1, le=64), BeforeValidator(lambda value: finite(value) or 16)] = 16
-    """Requests at once per address."""
+    """Requests at once per address; no more than the places of a small server.
+
+    Where it has fewer, nobody is starved but some wait a second: unused connections are closed to make room, and no
+    lower limit is learnt, since a slow answer looks the same as a missing place.
+    """
     pause_after_failures: bool = True
-    """Whether an address that failed repeatedly is left alone for a short while."""
+    """Whether an address that itself failed repeatedly is left alone, but for one call a second."""
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> Self:

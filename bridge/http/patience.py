@@ -1,74 +1,77 @@
 """Leaving an address alone that failed repeatedly, so that nobody waits for what can't come."""
 
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from bridge.errors import UnavailableError
+from bridge.errors import BridgeError, UnavailableError
 
 FAILURES = 3
 """Failed calls in a row after which an address is left alone."""
-PAUSE = 10.0
-"""Seconds until one call may try it again."""
+PAUSE = 1.0
+"""Seconds until one call may try it again; so soon its return is noticed."""
+RESTART = 10.0
+"""Seconds for which refused connections may be a restart and don't count yet."""
 REMEMBERED = 512
+Name = tuple[str, str]
+"""Tenant, and the address as it stands in the settings.
+
+No key and no dataset, since whether a server is there doesn't depend on them; but the path, since one gateway answers
+502 for one of the services behind it and not for another. Tenants stay apart: each reaches an address over a proxy and
+with certificates of its own, and none may decide what another can ask.
+"""
 
 
 @dataclass(slots=True)
 class Trouble:
     """What an address did last."""
 
+    since: float
+    """When the first call began that failed."""
     failures: int = 0
     reason: str = ""
     until: float = 0.0
-    probing: bool = False
+    """When the next call may try it."""
 
 
 class Patience:
-    """One memory for many addresses and keys, each by tenant and digest; nothing is shared between names."""
+    """One memory for many addresses; nothing is shared between names."""
 
-    def __init__(self) -> None:
-        self._troubles: dict[tuple[str, bytes], Trouble] = {}
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._troubles: dict[Name, Trouble] = {}
 
-    @contextmanager
-    def call(self, name: tuple[str, bytes]) -> Iterator[None]:
-        """Around one call. UnavailableError with the last reason while the address is left alone.
+    def probing(self, name: Name) -> bool:
+        """Whether a call that begins now is a probe: the first for a while to an address that is left alone.
 
-        What leaves the call as UnavailableError counts as its failure, any other end as its recovery; a cancelled call
-        counts as neither. After the pause one call goes through as a probe, the others go on failing until it ends.
+        UnavailableError with the last reason for every other call to such an address.
         """
         trouble = self._troubles.get(name)
-        now = time.monotonic()
-        if trouble and trouble.failures >= FAILURES:
-            if now < trouble.until or trouble.probing:
-                raise UnavailableError(
-                    f"left alone after {trouble.failures} failures in a row ({trouble.reason})",
-                    f"It is tried again in {max(trouble.until - now, 1):.0f} s",
-                )
-            trouble.probing = True
-        try:
-            yield
-        except UnavailableError as error:
-            self._failed(name, error.happened)
-            raise
-        except Exception:
-            self._troubles.pop(name, None)
-            raise
-        else:
-            if trouble:
-                self._troubles.pop(name, None)
-        finally:
-            if trouble:
-                trouble.probing = False
+        if not trouble or trouble.failures < FAILURES:
+            return False
+        now = self._clock()
+        if now < trouble.until:
+            raise UnavailableError(
+                f"left alone after {trouble.failures} failures in a row ({trouble.reason})",
+                "Check that the service runs; it is tried again every second",
+            )
+        trouble.until = now + PAUSE
+        return True
 
-    def _failed(self, name: tuple[str, bytes], reason: str) -> None:
-        trouble = self._troubles.pop(name, None) or Trouble()
-        trouble.failures += 1
-        trouble.reason = reason
-        trouble.until = time.monotonic() + PAUSE
+    def failed(self, name: Name, error: BridgeError, began: float) -> None:
+        """Count a failure of the address itself; `began` is when the call did."""
+        now = self._clock()
+        trouble = self._troubles.pop(name, None) or Trouble(began)
+        refused = error.retry is not None and error.retry.patient
+        if not refused or now - trouble.since >= RESTART:
+            trouble.failures += 1
+        trouble.reason, trouble.until = error.happened, now + PAUSE
         if len(self._troubles) >= REMEMBERED:
             del self._troubles[next(iter(self._troubles))]
         self._troubles[name] = trouble
+
+    def answered(self, name: Name) -> None:
+        """The address works, whatever it says."""
+        self._troubles.pop(name, None)
 
     def forget(self, tenant: str) -> None:
         """Start anew with every name of this tenant."""

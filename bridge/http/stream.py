@@ -54,8 +54,10 @@ class Stream(httpcore.AsyncNetworkStream, asyncio.Protocol):
     async def aclose(self) -> None:
         """Close at once, without waiting for the other side."""
         self._transport.close()
-        await asyncio.sleep(0)
-        self._transport.abort()
+        try:
+            await asyncio.sleep(0)
+        finally:
+            self._transport.abort()
 
     async def start_tls(
         self,

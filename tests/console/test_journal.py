@@ -27,7 +27,7 @@ async def test_the_journal_tells_how_calls_ended(plugin, dify_service):
     ]
     failed, _, good = overview["calls"]
     assert failed["text"].startswith("Dify at 127.0.0.1:9: the connection was refused")
-    assert (failed["tries"], good["tries"]) == (3, 1)
+    assert failed["tries"] > good["tries"] == 1
     assert good["service"].startswith("Dify at 127.0.0.1:")
     assert overview["knowledge_bases"] == [{"uuid": "a", "name": "KB a"}, {"uuid": "b", "name": "KB b"}]
     assert "refunds" not in json.dumps(overview)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from adapters import Network
 from tests.faults.kit import Kit
-from tests.service import Service
+from tests.service import Answer, Service
 
 AUTH, GONE, LIMITED = "AuthError", "NotFoundError", "RateLimitedError"
 AWAY, ODD, SET = "UnavailableError", "ResponseError", "SettingsError"
@@ -50,6 +50,10 @@ class Fault:
     """Time is the subject: pauses are not skipped."""
     warm: bool = False
     """A good call comes first."""
+    before: Callable[[Kit], Answer] | None = None
+    """Three calls come first and are answered like this; their requests don't count, and time stands still."""
+    later: float = 0.0
+    """Seconds that have passed after them."""
     around: Callable[[], AbstractContextManager[Any]] = contextlib.nullcontext
     says: str = ""
     """What every text holds."""

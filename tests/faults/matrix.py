@@ -5,10 +5,10 @@ import contextlib
 import time
 from pathlib import Path
 
-from adapters import Access, Pool, retrieve
+from adapters import Access, BridgeError, Pool, retrieve
 from tests.faults.fault import Fault
 from tests.faults.kinds.bodies import BODIES
-from tests.faults.kinds.connections import CONNECTIONS, PATIENCE
+from tests.faults.kinds.connections import CONNECTIONS, EARLIER, PATIENCE
 from tests.faults.kinds.echoes import ECHOES
 from tests.faults.kinds.secured import PROXIES, TLS
 from tests.faults.kinds.statuses import FAILED, LIMITS, STATUSES
@@ -17,7 +17,7 @@ from tests.faults.outcome import Outcome, listening
 from tests.pauses import nap, quick
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "fault-matrix.md"
-FAULTS = [*CONNECTIONS, *PATIENCE, *BODIES, *ECHOES, *STATUSES, *LIMITS, *FAILED, *TLS, *PROXIES]
+FAULTS = [*CONNECTIONS, *EARLIER, *PATIENCE, *BODIES, *ECHOES, *STATUSES, *LIMITS, *FAILED, *TLS, *PROXIES]
 
 
 async def run(fault: Fault) -> dict[str, Outcome]:
@@ -32,9 +32,18 @@ async def run(fault: Fault) -> dict[str, Outcome]:
 
 async def cell(fault: Fault, kit: Kit) -> Outcome:
     """One call of one service."""
-    async with fault.place(kit) as place, Pool() as pool:
+    later = 0.0
+    async with fault.place(kit) as place, Pool((lambda: later) if fault.before else time.monotonic) as pool:
         context = kit.context(place.base, fault.timeout)
         access = Access(pool, place.network)
+        if fault.before:
+            answers, place.service.answers = place.service.answers, [fault.before(kit)]
+            for _ in range(3):
+                with contextlib.suppress(BridgeError):
+                    await retrieve(context, access)
+            place.service.answers, place.service.turn = answers, 0
+            place.service.requests.clear()
+            later = fault.later
         if fault.warm:
             await retrieve(context, access)
             await nap(0.05)

@@ -68,7 +68,8 @@ class Outcome:
     @property
     def text(self) -> str:
         """What the admin reads, without what differs from run to run."""
-        told = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:PORT", str(self.error or ""))
+        told = re.sub(r"refused, \d+ tries", "refused, N tries", str(self.error or ""))
+        told = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:PORT", told)
         told = re.sub(
             r"TLS failed \(.*?\)", "TLS failed (OpenSSL's reason)", told.replace("self signed", "self-signed")
         )

@@ -14,7 +14,26 @@ from tests.faults.answers import good
 from tests.faults.fault import Place, Places
 from tests.faults.kit import Kit
 from tests.faults.wire import raw
+from tests.pauses import nap
 from tests.service import Answer, Service, silence
+
+
+@asynccontextmanager
+async def soon(kit: Kit) -> AsyncIterator[Place]:
+    """A service that begins to listen after half a second; its port is kept from others until then."""
+    with socket.socket() as kept:
+        kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        kept.bind(("127.0.0.1", 0))
+        service = Service([good(kit)], port=kept.getsockname()[1])
+
+        async def begin() -> None:
+            await nap(0.5)
+            await service.__aenter__()
+
+        beginning = asyncio.create_task(begin())
+        yield Place(f"http://127.0.0.1:{service.port}", service)
+        await beginning
+        await service.__aexit__()
 
 
 @asynccontextmanager

@@ -13,6 +13,7 @@ from langbot_plugin.runtime.io.handler import Handler
 
 from adapters import BridgeError, Pool
 from bridge.errors import UnavailableError
+from bridge.http import patience
 from components.knowledge_engine.engine import RemoteEngine
 from main import KnowledgeBridge
 from tests.contract.cases import CASES, Case, case_of
@@ -106,7 +107,8 @@ async def test_a_kept_look_up_belongs_to_one_installation_and_goes_with_it(plugi
         assert [await look_ups(n) for n in (2, 1, 1)] == [0, 1, 0]
 
 
-async def test_failures_of_one_installation_dont_stop_another(plugin):
+async def test_failures_of_one_installation_dont_stop_another(plugin, monkeypatch):
+    monkeypatch.setattr(patience, "PAUSE", 60.0)
     case = CASES[-1]
     number = next(n for n in range(99) if not fails(n))
     search, _ = personal(Kit(case), [])

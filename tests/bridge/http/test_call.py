@@ -58,15 +58,6 @@ async def test_three_tries_are_the_end_and_are_told(service, pool, no_waiting):
     assert len(service.requests) == 3
 
 
-async def test_a_refused_connection_is_tried_again(pool, no_waiting):
-    async with Service() as gone:
-        pass
-    error = await failure(gone, pool)
-    assert isinstance(error, UnavailableError)
-    assert "refused" in str(error)
-    assert "3 tries" in str(error)
-
-
 async def test_a_reset_is_tried_on_a_fresh_connection(service, pool, no_waiting):
     service.answers = [OK, reset(), OK]
     await ask(service, pool)

@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from bridge.errors import UnavailableError
-from bridge.http import Access, Network, Pool
+from bridge.http import Network, Pool
 from bridge.http import pool as pools
-from tests.bridge.http.plain import LIMIT, OK, Plain, ask, failure
+from tests.bridge.http.plain import LIMIT, OK, ask, failure
 from tests.pauses import nap
 from tests.service import Service, raw, silence
 
@@ -100,17 +100,6 @@ async def test_addresses_that_are_no_longer_used_make_room(pool, monkeypatch):
         assert one.connections == 2
 
 
-async def test_connections_that_were_long_unused_are_closed(service, pool, monkeypatch):
-    service.answers = [OK]
-    await asyncio.gather(*(ask(service, pool) for _ in range(4)))
-    [lane] = pool._lanes.values()
-    opened = len(lane._idle)
-    monkeypatch.setattr(pools, "KEPT_ALIVE", -1.0)
-    for _ in range(opened):
-        await ask(service, pool)
-    assert len(lane._idle) <= 1
-
-
 async def test_a_closed_pool_has_no_connections_and_can_go_on(service):
     service.answers = [OK]
     pool = Pool()
@@ -119,17 +108,3 @@ async def test_a_closed_pool_has_no_connections_and_can_go_on(service):
     assert pool._lanes == {}
     assert await ask(service, pool)
     await pool.close()
-
-
-async def test_a_tenant_that_is_gone_leaves_nothing(service):
-    service.answers = [raw(b"nonsense")]
-    async with Pool() as pool:
-        backend = Plain(api_base_url=service.base, dataset_id="d", options={"timeout": 1})
-        for tenant in ("a", "b"):
-            pool.memory.keep((tenant, b"d", "/x", ""), {})
-            with pytest.raises(UnavailableError):
-                async with Access(pool, Network(), tenant).open(backend, "x"):
-                    raise UnavailableError("x", "y")
-        pool.forget("a")
-        assert {name[0] for name in pool.memory._answers} == {"b"}
-        assert {name[0] for name in pool.patience._troubles} == {"b"}

@@ -4,15 +4,16 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from tests.faults.answers import answering, good
+from tests.faults.answers import answering, failing, good, page
 from tests.faults.fault import AWAY, ONCE, WORKS, Expected, Fault
 from tests.faults.kit import Kit
-from tests.faults.places import closing, no_handshake, nobody, nowhere, unknown_names
+from tests.faults.places import closing, no_handshake, nobody, nowhere, soon, unknown_names
 from tests.faults.wire import dribble, raw
 from tests.service import Answer, reset, silence
 
 CONNECTIONS = [
-    Fault("connection refused", nobody, AWAY, 0, says="refused"),
+    Fault("connection refused", nobody, AWAY, 0, patient=True, says="refused"),
+    Fault("connection refused for half a second, then a good answer", soon, WORKS, 1, timeout=6.0, patient=True),
     Fault("name not known", nowhere, AWAY, 0, around=unknown_names, says="host name is not known"),
     Fault("reset before the headers", answering(lambda _: reset()), AWAY, 3, ONCE, says="broke off"),
     Fault("reset inside the status line", answering(lambda _: reset(b"HTTP/1.1 20")), AWAY, 3, ONCE),
@@ -59,3 +60,23 @@ PATIENCE = [
     _slow("one byte of the body a second", lambda kit: dribble(kit.head(200, {"Content-Length": "999"}), kit.good)),
     Fault("a TLS handshake that never ends", no_handshake, AWAY, 0, timeout=1.0, patient=True, around=closing),
 ]
+LEFT_ALONE = "left alone after 3 failures in a row"
+EARLIER = [
+    Fault("after three 500 in the service's own words", answering(good), WORKS, 1, before=failing(500)),
+    Fault("after three refusals of the key", answering(good), WORKS, 1, before=failing(401)),
+    Fault("after three unknown datasets", answering(good), WORKS, 1, before=failing(404)),
+    Fault("after three rate limits", answering(good), WORKS, 1, before=failing(429, Retry_After="30")),
+    Fault("after three resets", answering(good), AWAY, 0, before=lambda _: reset(), says=LEFT_ALONE),
+    Fault("after three 502 with a page", answering(good), AWAY, 0, before=page(502), says=LEFT_ALONE),
+    Fault("after three resets and a second", answering(good), WORKS, 1, before=lambda _: reset(), later=1.0),
+    Fault(
+        "after three resets and a second, another reset",
+        answering(lambda _: reset()),
+        AWAY,
+        1,
+        before=lambda _: reset(),
+        later=1.0,
+        says="broke off",
+    ),
+]
+"""Three calls of the same address and key came before."""

@@ -23,7 +23,16 @@ TLS = [
     Fault("https at a plain http port", plain_behind_https, AWAY, 0, says="TLS failed"),
 ]
 PROXIES = [
-    Fault(f"{scheme} by a proxy {what}", place, AWAY, requests, differs, around=trusted, says=says)
+    Fault(
+        f"{scheme} by a proxy {what}",
+        place,
+        AWAY,
+        requests,
+        differs,
+        patient=what == "that is not there",
+        around=trusted,
+        says=says,
+    )
     for scheme in ("http", "https")
     for what, place, requests, differs, says in (
         ("that answers 407", by_proxy(scheme, page(407)), 1, {}, "proxy refused .*proxy_url"),
