@@ -3,6 +3,7 @@
 import re
 from abc import ABC, abstractmethod
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
@@ -99,6 +100,8 @@ class Backend(BaseModel, ABC):
     """What a dataset id looks like; it is searched for in what was pasted, a page's address for one."""
     dataset_hint: ClassVar[str] = "copy it from the service's page"
     """Where an admin finds a dataset's id."""
+    key_header: ClassVar[tuple[str, str]] = ("Authorization", "Bearer ")
+    """The header that carries the key, and what stands before the key in it."""
     query_limit: ClassVar[int] = 4000
     """Code points of a query that the service takes, or that still make sense there."""
     version_header: ClassVar[str] = ""
@@ -137,6 +140,13 @@ class Backend(BaseModel, ABC):
     def timeout(self) -> float:
         """Seconds for everything that one retrieval does."""
         return self.options.timeout
+
+    @property
+    def key_owner(self) -> tuple[str | int | None, ...]:
+        """Whom the key belongs to: the service, and scheme, host and port of its address."""
+        parts = urlsplit(self.api_base_url)
+        port = parts.port or {"http": 80, "https": 443}[parts.scheme]
+        return self.backend, parts.scheme, parts.hostname, port
 
     def _address(self) -> str:
         return address(self.api_base_url, self.address_tail)

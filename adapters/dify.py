@@ -30,6 +30,7 @@ from bridge.errors import (
 from bridge.filters import Filter
 from bridge.hits import Hit, read_each, side_by_side
 from bridge.http import Http
+from bridge.links import absolute
 from bridge.question import Question
 from bridge.values import filled, joined, mapping, number, text
 
@@ -45,6 +46,8 @@ BUILT_IN = {
 """Fields that every document has while a dataset's built-in metadata is switched on, and their types."""
 COMPARING = ("gt", "gte", "lt", "lte")
 _PASSAGES = ("segment.content", "segment.answer")
+FILES = "/files/"
+"""Where Dify serves its files, beside its API."""
 _KEY = "Use a key of Knowledge > Service API (dataset-...), not one of an app"
 _MODELS = "Check the dataset's embedding and rerank models and the vector store in Dify"
 _OURS = r"400 bad_request|400 \w* ?(\d+ validation error|Query |Input payload)"
@@ -112,8 +115,11 @@ class Dify(Backend):
             hits = await self._ask(dataset, model, question, http)
             if not any(question.where.holds(hit.metadata) for hit in hits):
                 await self._nothing(dataset, model, question, http, found=bool(hits))
+            for hit in hits:
+                hit.text = absolute(hit.text, pages, (FILES,))
             return hits
 
+        pages = self.api_base_url.replace("://api.dify.ai", "://upload.dify.ai")  # its cloud has a host for files
         return await side_by_side(self.dataset_id, one)
 
     async def describe(self, http: Http) -> list[str]:
@@ -236,7 +242,9 @@ def _hits(answer: Any, measured: str, dataset: str, http: Http, enough: int | No
 def _hit(record: dict[str, Any], measure: str, dataset: str) -> Hit:
     segment = mapping(record.get("segment"))
     document = mapping(segment.get("document"))
-    question, answer = text(segment.get("content")), text(segment.get("answer"))
+    question, signed, answer = (text(segment.get(name)) for name in ("content", "sign_content", "answer"))
+    if signed.strip() and FILES in question:
+        question = signed
     return Hit(
         id=text(segment.get("id")),
         text=joined(question, answer),

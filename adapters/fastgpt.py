@@ -1,13 +1,13 @@
 """FastGPT: POST /api/core/dataset/searchTest, GET /api/core/dataset/detail. Run against v4.8.17 to v4.14.13; read from v4.6 on."""
 
 import math
-import re
 from typing import Any, ClassVar, Literal
 
 from adapters.backend import Backend, Failure, Options
 from bridge.errors import AuthError, NotFoundError, RateLimitedError, ResponseError, Retry, UnavailableError
 from bridge.hits import Hit, listed, read_each, side_by_side
 from bridge.http import Http, Reply
+from bridge.links import absolute, hosted
 from bridge.question import Question
 from bridge.values import filled, joined, mapping, number, text
 
@@ -33,8 +33,8 @@ _FAILURES = (
 _MEASURES = (("reRank", "rerank"), ("embedding", "similarity"), ("fullText", "text_rank"))
 """FastGPT's kinds of score and what they measure, the best first."""
 _MISSING = object()
-_IMAGE = re.compile(r"(!\[[^\]]*\]\()(?=/(?!/))")
-"""A picture with a link that only its own server can follow."""
+_PAGES = ("/api/", "/imgs/")
+"""Where FastGPT serves its files and pictures."""
 
 
 class FastGPTOptions(Options):
@@ -116,7 +116,7 @@ class FastGPT(Backend):
         words, source = joined(text(item.get("q")), text(item.get("a"))), item.get("sourceId")
         return Hit(
             id=text(item.get("id")),
-            text=_IMAGE.sub(rf"\1{self.api_base_url}", words) if "]" in words else words,
+            text=absolute(words, self.api_base_url, _PAGES),
             metadata=filled(
                 document_name=text(item.get("sourceName")),
                 document_id=text(item.get("collectionId")),
@@ -125,7 +125,7 @@ class FastGPT(Backend):
                 source_id=source,
                 position=item.get("chunkIndex"),
                 updated_at=item.get("updateTime"),
-                image_url=item.get("imagePreivewUrl"),
+                image_url=hosted(text(item.get("imagePreivewUrl")), self.api_base_url),
                 scores=_scores(item.get("score")),
             ),
         )

@@ -69,6 +69,11 @@ class Jinba(Backend):
             raise ValueError("dataset_id takes one knowledge base here")
         return self
 
+    @property
+    def key_owner(self) -> tuple[str | int | None, ...]:
+        """Also the route: a flow has a key of its own."""
+        return *super().key_owner, self.route
+
     def _address(self) -> str:
         if self.route == "search_url":
             return parsed(self.api_base_url)._replace(fragment="").geturl()

@@ -9,6 +9,7 @@ from bridge.errors import AuthError, NotFoundError, ResponseError, Retry, Settin
 from bridge.filters import DIFY_WORDS, Filter
 from bridge.hits import Hit, read_each
 from bridge.http import Http, Reply
+from bridge.links import absolute
 from bridge.question import Question
 from bridge.values import filled, first, link_in, mapping, number, worst_last
 
@@ -20,6 +21,8 @@ _UNKNOWN = "200 10[12] .*own the d|200 10[128] .*(lacks permission|UUID)"
 _NO_MODEL = r"200 100 (LookupError|Exception\('No default|.*not authorized)"
 _OURS = "200 10[12]|200 100 (<|ValueError|TypeError|KeyError|AttributeError)"
 _NOTHING_INDEXED = "No chunk found"
+_PAGES = ("/v1/document/", "/api/v1/document")
+"""Where RAGFlow serves documents and pictures, the first up to 0.25."""
 _FAILURES = (
     Failure("401 401 <", AuthError, "the API key was refused", _KEY, Retry(tries=2)),  # or its database is away
     Failure("401 109|200 109|403 ", AuthError, "the API key was refused", _KEY),
@@ -128,7 +131,7 @@ class RAGFlow(Backend):
         words_only = self.options.search_mode == "full_text"
         return Hit(
             id=first(chunk, "id", "chunk_id"),
-            text=first(chunk, "content", "content_with_weight"),
+            text=absolute(first(chunk, "content", "content_with_weight"), self.api_base_url, _PAGES),
             score=number(chunk.get("similarity")),
             metadata=filled(
                 document_name=first(chunk, "document_keyword", "docnm_kwd", "document_name"),

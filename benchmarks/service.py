@@ -14,7 +14,7 @@ import trustme
 from langbot_plugin.api.entities.builtin.rag import RetrievalContext
 
 from benchmarks.passages import answer, look_up
-from tests.asking import case_of
+from tests.contract.cases import case_of
 from tests.contract.stand_in import context
 
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from langbot_plugin.api.entities.builtin.rag import RetrievalResponse
 
 from bridge.hits import Hit
-from bridge.values import carried, digest
+from bridge.values import carried, digest, worst_last
 
 
 class Wanted(Protocol):
@@ -27,52 +27,65 @@ class Wanted(Protocol):
 
 
 def response(hits: list[Hit], wanted: Wanted, notes: Iterable[str] = (), unread: int = 0) -> RetrievalResponse:
-    """At most `top_k` entries in the order of `hits`, each with a unique id and a text.
+    """At most `top_k` entries in the order of `hits`, each with a unique id and a text; NUL is in none.
 
     `score` is finite and in 0..1, or None without a measure; `distance` is 1 - score, 1.0 without a score. A score
     that had to be clamped stays in the metadata as `raw_score`. Unscored hits pass only without a threshold; with one they are
-    counted in a note and in `total_found`. `unread` passages more were found.
+    counted in a note and in `total_found`. What comes twice is one entry, with the better score in the better place.
+    `unread` passages more were found.
     """
-    entries: dict[str, dict[str, Any]] = {}
-    texts: dict[str, str] = {}
-    found, unscored, top_k, threshold, cite = 0, 0, wanted.top_k, wanted.score_threshold, wanted.cite_source
-    for hit in hits:
-        text, score = hit.text, _similarity(hit)
-        if not text.strip():
-            continue
-        if threshold and score is None:
-            unscored += 1
-            continue
-        if threshold and score is not None and score < threshold:
-            continue
-        ident = hit.id or digest(hit.metadata.get("document_name"), text)
-        if texts.get(ident) == text:
-            continue
-        found += 1
-        if len(entries) < top_k:
-            while ident in entries:
-                ident += "-2"
-            texts[ident] = text
-            entries[ident] = {
-                "id": ident,
-                "content": [{"type": "text", "text": _cited(hit) if cite else text}],
-                "metadata": hit.metadata,
-                "distance": 1.0 if score is None else 1.0 - score,
-                "score": score,
-            }
-    shown = list(entries.values())
-    for entry, metadata in zip(shown, carried([entry["metadata"] for entry in shown]), strict=True):
-        entry["metadata"] = metadata
+    threshold = wanted.score_threshold
+    scored = [(hit, _similarity(hit)) for hit in hits if _text(hit)]
+    passing = [pair for pair in scored if pair[1] is not None and pair[1] >= threshold] if threshold else scored
+    unscored = sum(score is None for _, score in scored) if threshold else 0
     told = list(notes)
     if unscored:
         told.append(f"{unscored} passages have no score, so score_threshold left them out; set it to 0 to see them")
+    entries, found = _entries(passing, wanted)
+    for entry, metadata in zip(entries, carried([entry["metadata"] for entry in entries]), strict=True):
+        entry["metadata"] = metadata
     return RetrievalResponse.model_validate(
         {
-            "results": shown,
+            "results": entries,
             "total_found": found + unscored + unread,
             "metadata": {"notes": told} if told else {},
         }
     )
+
+
+def _entries(scored: list[tuple[Hit, float | None]], wanted: Wanted) -> tuple[list[dict[str, Any]], int]:
+    """The first `top_k` different passages as LangBot takes them, and how many there are."""
+    entries: dict[str, dict[str, Any]] = {}
+    texts: dict[str, str] = {}
+    found, top_k, cite = 0, wanted.top_k, wanted.cite_source
+    for hit, score in scored:
+        text = hit.text
+        ident = hit.id or digest(hit.metadata.get("document_name"), text)
+        while ident in entries and texts[ident] != text:
+            ident += "-2"
+        if ident in entries:
+            if worst_last(score) >= worst_last(entries[ident]["score"]):
+                continue
+        else:
+            found += 1
+            if len(entries) == top_k:
+                continue
+        texts[ident] = text
+        entries[ident] = {
+            "id": ident,
+            "content": [{"type": "text", "text": _cited(hit) if cite else text}],
+            "metadata": hit.metadata,
+            "distance": 1.0 if score is None else 1.0 - score,
+            "score": score,
+        }
+    return list(entries.values()), found
+
+
+def _text(hit: Hit) -> str:
+    """What a passage says, without NUL; empty where it says nothing."""
+    if "\0" in hit.text:
+        hit.text = hit.text.replace("\0", "")
+    return hit.text.strip()
 
 
 def _similarity(hit: Hit) -> float | None:
@@ -92,4 +105,4 @@ def _cited(hit: Hit) -> str:
 
 
 def _line(value: Any) -> str:
-    return " ".join(value.split()) if isinstance(value, str) else ""
+    return " ".join(value.replace("\0", "").split()) if isinstance(value, str) else ""

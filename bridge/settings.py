@@ -2,6 +2,7 @@
 
 import ipaddress
 import re
+from functools import lru_cache
 from typing import Annotated, Any
 from urllib.parse import SplitResult, urlsplit
 
@@ -67,6 +68,7 @@ def parsed(value: str) -> SplitResult:
     return parts
 
 
+@lru_cache(maxsize=256)
 def address(value: str, tail: str) -> str:
     """The base URL meant by a pasted address: no blanks, no closing slash, nothing that the pattern `tail` knows.
 

@@ -139,14 +139,34 @@ def _since(started: float) -> int:
 
 
 async def _settings(plugin: Plugin, asked: Answer) -> Answer:
-    """The settings of the page's form; a blank key is the stored one of the connection that is being changed."""
+    """The settings of the page's form; a blank key is the stored one of the connection that is being changed.
+
+    SettingsError where the stored key belongs to another service or address: it goes nowhere else.
+    """
     given = asked.get("settings")
     settings = {str(name): value for name, value in given.items()} if isinstance(given, Mapping) else {}
     original = str(asked.get("original") or "")
     if original and not settings.get("api_key"):
         stored = (await plugin.connections.get(plugin, original)).settings
-        settings |= {name: stored[name] for name in KEPT if stored.get(name)}
+        kept = {name: stored[name] for name in KEPT if stored.get(name)}
+        settings |= kept
+        if kept:
+            _of_same_owner(settings, stored)
     return settings
+
+
+def _of_same_owner(settings: Answer, stored: Answer) -> None:
+    """SettingsError unless both settings' keys belong to one service at one address, and both can be used."""
+    wanted = load_backend(settings, {})
+    try:
+        same = load_backend(stored, {}).key_owner == wanted.key_owner
+    except SettingsError:
+        same = False  # nobody can tell any more
+    if not same:
+        raise SettingsError(
+            "the stored key belongs to another service or address",
+            "Enter api_key again; for a service without a key, add a new connection",
+        ).at(f"{wanted.product} settings")
 
 
 async def _bases(plugin: Plugin) -> list[dict[str, str]]:

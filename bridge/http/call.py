@@ -19,7 +19,7 @@ from bridge.http.memory import KeptName
 from bridge.http.network import Network
 from bridge.http.pool import Lane, Pool, Target
 from bridge.http.privacy import Privacy
-from bridge.http.reply import Json, Reply, read
+from bridge.http.reply import Json, Reply, packed, read
 from bridge.http.service import Service
 from bridge.values import from_json, to_json
 
@@ -219,7 +219,8 @@ class Http:
         target = self.lane.target(f"{text}?{urlencode(params)}" if params else text)
         headers = [(b"Host", target.host), *HEADERS]
         if self.privacy.key:
-            headers.append((b"Authorization", f"Bearer {self.privacy.key}".encode()))
+            name, before = self.service.key_header
+            headers.append((name.encode(), f"{before}{self.privacy.key}".encode()))
         content = None
         if method == "POST":
             content = to_json(payload)
@@ -239,7 +240,7 @@ class Http:
             reply = await self._exchange(request)
             if self.service.accepts(reply):
                 return reply.data
-            error = self.service.failure(reply) or by_status(reply)
+            error = packed(reply) or self.service.failure(reply) or by_status(reply)
         except BridgeError as raised:
             error = raised
         except (*BROKEN, OSError) as raised:

@@ -24,6 +24,10 @@ class Service(Protocol):
         """The key, blank for none."""
 
     @property
+    def key_header(self) -> tuple[str, str]:
+        """The header that carries the key, and what stands before the key in it."""
+
+    @property
     def verify_tls(self) -> bool:
         """Whether the certificate is checked."""
 

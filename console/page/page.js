@@ -37,8 +37,9 @@ async function load(endpoint, body, then) {
 const failed = call => !['ok', 'empty'].includes(call.outcome);
 const at = seconds => new Date(seconds * 1000).toLocaleTimeString(language.replace('_', '-'));
 const rank = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
-const badge = call => h('span', { className: failed(call) ? 'bad' : call.outcome === 'ok' ? 'good' : 'dim' },
-  failed(call) ? `${word('failed')} · ${call.outcome}` : word(call.outcome));
+const warned = call => call.notes?.length > 0;
+const badge = call => h('span', { className: failed(call) ? 'bad' : call.outcome === 'ok' && !warned(call) ? 'good' : 'dim' },
+  failed(call) ? `${word('failed')} · ${call.outcome}` : `${word(call.outcome)}${warned(call) ? ` · ${word('warning')}` : ''}`);
 
 function chart(calls) {
   const most = Math.max(...calls.map(call => call.milliseconds), 1), step = 100 / Math.max(calls.length, 12);
@@ -78,7 +79,7 @@ function drawOverview(answer) {
       h('table', {}, h('thead', {}, h('tr', {}, heads.map(name => h('th', { scope: 'col' }, word(name))))),
         h('tbody', {}, answer.calls.map(call => h('tr', {}, h('td', { className: 'number' }, at(call.at)), h('td', {}, names[call.knowledge_base] ?? word('deleted_base')),
           h('td', {}, call.service, call.connection ? h('small', {}, ` (${call.connection})`) : null), h('td', { className: 'outcome' }, badge(call)), h('td', { className: 'number' }, String(call.entries)),
-          h('td', { className: 'number' }, String(call.milliseconds)), h('td', { className: 'number' }, String(call.tries)), h('td', {}, call.text), answer.queries ? h('td', {}, call.query) : null))))))
+          h('td', { className: 'number' }, String(call.milliseconds)), h('td', { className: 'number' }, String(call.tries)), h('td', { className: failed(call) ? '' : 'dim' }, [call.text, ...call.notes].filter(Boolean).join('; ')), answer.queries ? h('td', {}, call.query) : null))))))
       : h('p', { className: 'muted' }, word('no_calls')));
 }
 
@@ -133,21 +134,35 @@ function drawConnections(answer, message) {
         h('button', { onclick: () => edit({ ...found, name: word('copy_of', found.name), has_key: false }) }, word('duplicate')),
         h('button', { className: 'danger', onclick: () => remove(found.name, found.revision, found.used_by) }, word('delete'))))));
 }
+// Whom a key belongs to, as the plugin sees it: the service (and Jinba's route), scheme, host and port of the address.
+function keyOwner(values) {
+  const [route, address] = ['route', 'api_base_url'].map(name => values[name] ?? FORMS[values.backend].fields.find(field => field.name === name)?.default ?? '');
+  let origin = String(address).trim().toLowerCase();
+  try { origin = /^https?:\/\//.test(origin) ? new URL(origin).origin : origin.split('/')[0]; } catch { /* being typed */ }
+  return [values.backend, route, origin].join(' ');
+}
 function edit(start, original) {
-  const values = { backend: Object.keys(FORMS)[0], ...start.settings };
+  let values = { backend: Object.keys(FORMS)[0], ...start.settings };
+  const drafts = { [values.backend]: values }, owner = start.has_key ? keyOwner(values) : '';
   const name = h('input', { id: 'name', value: start.name, required: true, maxLength: 60 }), fields = h('div', {}), result = h('div', {});
-  const backend = h('select', { id: 'backend', onchange: () => { values.backend = backend.value; drawFields(); } },
+  const backend = h('select', { id: 'backend', onchange: () => { values = drafts[backend.value] ??= { backend: backend.value }; drawFields(); } },
     Object.entries(FORMS).map(([tag, form]) => h('option', { value: tag, selected: tag === values.backend }, local(form.label))));
   const question = h('input', { id: 'question', type: 'search' });
-  const drawFields = () => fields.replaceChildren(...FORMS[values.backend].fields.filter(field => shown(field)).flatMap(field => {
+  const keyNote = h('div', { className: 'bad', role: 'status' });
+  const tellKey = () => {
+    const box = document.getElementById('field-api_key'), moved = owner && owner !== keyOwner(values);
+    box.placeholder = moved ? '' : word(owner ? 'key_set' : 'key_unset');
+    keyNote.textContent = moved && !box.value ? word('key_again') : '';
+  };
+  const drawFields = () => { fields.replaceChildren(...FORMS[values.backend].fields.filter(field => shown(field)).flatMap(field => {
     const id = `field-${field.name}`, now = values[field.name] ?? field.default;
     if (field.type === 'boolean') return [h('label', { className: 'row' }, h('input', { id, type: 'checkbox', checked: now === true, onchange: event => { values[field.name] = event.target.checked; } }), local(field.label)), h('small', {}, local(field.description))];
-    const set = event => { values[field.name] = event.target.value; if (field.type === 'select') drawFields(); };
+    const set = event => { values[field.name] = event.target.value; if (field.type === 'select') drawFields(); else tellKey(); };
     const box = field.type === 'select'
       ? h('select', { id, onchange: set }, field.options.map(option => h('option', { value: option.name, selected: option.name === now }, local(option.label))))
-      : h('input', { id, value: now ?? '', oninput: set, ...(field.type === 'secret' ? { type: 'password', autocomplete: 'off', placeholder: word(start.has_key ? 'key_set' : 'key_unset') } : {}) });
-    return [h('label', { htmlFor: id }, local(field.label)), box, h('small', {}, local(field.description))];
-  }));
+      : h('input', { id, value: now ?? '', oninput: set, ...(field.type === 'secret' ? { type: 'password', autocomplete: 'off' } : {}) });
+    return [h('label', { htmlFor: id }, local(field.label)), box, field.type === 'secret' ? keyNote : null, h('small', {}, local(field.description))].filter(Boolean);
+  })); tellKey(); };
   const shown = field => !field.show_if || (values[field.show_if.field] ?? FORMS[values.backend].fields.find(f => f.name === field.show_if.field)?.default) === field.show_if.value;
   const body = () => ({ name: name.value, original: original?.name ?? '', revision: original?.revision ?? '', query: question.value,
     settings: Object.fromEntries([['backend', values.backend], ...FORMS[values.backend].fields.map(field => [field.name, values[field.name] ?? field.default])]) });
@@ -159,16 +174,15 @@ function edit(start, original) {
     then(answer);
   };
   const test = () => busy('/test', answer => {
-    result.replaceChildren(h('ul', { className: 'steps' }, answer.steps.map(step => h('li', { className: step.ok ? 'good' : 'bad' }, `${step.ok ? '✓' : '✗'} ${word(step.name)}: ${step.text}`))),
+    result.replaceChildren(h('ul', { className: 'steps' }, answer.steps.map(step => h('li', { className: !step.ok ? 'bad' : step.warning ? 'dim' : 'good' }, `${!step.ok ? '✗' : step.warning ? '!' : '✓'} ${word(step.name)}: ${step.text}`))),
       h('p', { className: 'muted' }, word('took', answer.milliseconds)), ...passages(answer.entries));
     result.scrollIntoView({ block: 'nearest' });
   });
   const save = event => { event.preventDefault(); busy('/connections/save', () => draw('', word('saved'))); };
   const buttons = [h('button', { type: 'button', onclick: test }, word('test')), h('button', { className: 'main' }, word('save')), h('button', { type: 'button', onclick: () => draw() }, word('cancel'))];
-  drawFields();
   show(h('form', { className: 'card', onsubmit: save }, h('label', { htmlFor: 'name' }, word('name')), name, h('label', { htmlFor: 'backend' }, word('backend')), backend, fields,
     h('label', { htmlFor: 'question' }, word('test_question')), question, h('div', { className: 'row', style: 'margin-top:16px' }, buttons)), result);
-  name.focus();
+  drawFields(); name.focus();
 }
 
 // ---- frame

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+import respx
 
 from adapters import Pool, retrieve
 from bridge.errors import BridgeError, NotFoundError
@@ -50,6 +51,29 @@ async def test_summaries_and_files_stay_in_the_metadata(pool):
     files = recording("dify", "v1.14.2__files-hit")["response"]["records"][0]["files"]
     assert (await entries("v1.14.2__summary-hit", pool))[0].metadata["summary"] == summary
     assert (await entries("v1.14.2__files-hit", pool))[0].metadata["files"] == files
+
+
+@pytest.mark.parametrize(
+    ("version", "signature"),
+    [("v1.13.3", "?timestamp=1767225600&nonce=0&sign=FAKE"), ("v1.14.2", "")],
+)
+async def test_links_to_files_become_absolute_and_are_signed_where_dify_signs_them(version, signature, pool):
+    [picture, *_] = await entries(f"{version}__files-hit", pool)
+    [file] = picture.metadata["files"]
+    link = f"http://service.test/files/{file['id']}/file-preview{signature}"
+    assert picture.content[0].text == f"Wiring diagram of the pump ![pump]({link})"
+
+
+async def test_the_cloud_serves_files_at_a_host_of_their_own(pool):
+    segment = {"id": "s", "content": '<a href="/files/1">x</a>', "answer": "![](/files/2) [x](/docs)"}
+    with respx.mock(base_url="https://api.dify.ai", assert_all_called=False) as router:
+        router.get(url__regex=".*").respond(json={})
+        router.post(f"/v1/datasets/{CASE.creation['dataset_id']}/retrieve").respond(
+            json={"records": [{"segment": segment, "score": 0.5}]}
+        )
+        [found] = (await retrieve(context(CASE, creation={"api_base_url": "https://cloud.dify.ai"}), pool)).results
+    files = "https://upload.dify.ai/files"
+    assert found.content[0].text == f'<a href="{files}/1">x</a>\n![]({files}/2) [x](/docs)'
 
 
 @pytest.mark.parametrize("name", ["v1.9.2__keyword-economy", "v1.14.2__keyword-economy"])

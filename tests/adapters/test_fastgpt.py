@@ -176,12 +176,21 @@ async def test_question_and_answer_are_joined(q, a, text, pool):
         ("![a](/api/system/img/x.png)", "![a](http://service.test/api/system/img/x.png)"),
         ("![](https://x.test/a.png) ![b](//x.test/b.png)", "![](https://x.test/a.png) ![b](//x.test/b.png)"),
         ("![a](data:image/png;base64,AAAA) call /api/core", "![a](data:image/png;base64,AAAA) call /api/core"),
-        ("[a link](/api/file)", "[a link](/api/file)"),
+        ('<td><img src="/api/system/img/x.png"/>', '<td><img src="http://service.test/api/system/img/x.png"/>'),
+        ('<a href="/api/common/file/read/x">x</a>', '<a href="http://service.test/api/common/file/read/x">x</a>'),
+        ("[a link](/imgs/x.png)", "[a link](http://service.test/imgs/x.png)"),
+        ("[another page](/docs/x)", "[another page](/docs/x)"),
     ],
 )
-async def test_image_links_of_the_server_become_absolute(given, made, pool):
+async def test_links_of_the_server_become_absolute(given, made, pool):
     response, _ = await ask(CASE, answer(item(q=given, embedding=0.5)), pool)
     assert response.results[0].content[0].text == made
+
+
+async def test_a_pictures_own_link_becomes_absolute_too(pool):
+    found = item(embedding=0.5) | {"imagePreivewUrl": "/kb/api/system/img/x.png"}
+    response, _ = await ask(CASE, answer(found), pool, creation={"api_base_url": "http://service.test/kb/api"})
+    assert response.results[0].metadata["image_url"] == "http://service.test/kb/api/system/img/x.png"
 
 
 async def test_filters_are_checked_here_or_refused(pool):

@@ -136,6 +136,14 @@ async def test_old_and_new_names(names, pool):
     assert entry.metadata["image_url"] == "http://service.test/api/v1/documents/images/i-1"
 
 
+async def test_links_to_documents_of_the_server_become_absolute(pool):
+    content = '<img src="/v1/document/image/a-b"> [x](/api/v1/documents/images/a-b) [y](/docs/y)'
+    response, _ = await ask(CASE, chunks(chunk(content=content)), pool)
+    host = "http://service.test"
+    made = f'<img src="{host}/v1/document/image/a-b"> [x]({host}/api/v1/documents/images/a-b) [y](/docs/y)'
+    assert response.results[0].content[0].text == made
+
+
 async def test_page_rank_is_clamped(pool):
     response, _ = await ask(CASE, "retrieval_pagerank", pool)
     assert response.results[0].score == 1.0

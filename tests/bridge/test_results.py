@@ -75,6 +75,33 @@ def test_the_same_passage_twice_is_one():
     assert found.total_found == 2
 
 
+@pytest.mark.parametrize(
+    ("scores", "kept"),
+    [((0.3, 0.9), 0.9), ((0.9, 0.3), 0.9), ((None, 0.3), 0.3), ((None, 0.0), 0.0), ((0.3, None), 0.3)],
+)
+def test_a_passage_that_comes_twice_keeps_the_better_score_and_place(scores, kept):
+    first, second = (hit("a", score=score, nth=nth) for nth, score in enumerate(scores))
+    found = entries(first, hit("b", score=0.5), second, hit("c", score=0.4), top_k=3)
+    assert [(entry.id, entry.score) for entry in found.results] == [("a", kept), ("b", 0.5), ("c", 0.4)]
+    assert found.results[0].distance == 1 - kept
+    assert found.results[0].metadata == {"nth": scores.index(kept)}
+    assert found.total_found == 3
+
+
+def test_a_double_is_one_also_where_the_id_stands_for_several_texts():
+    found = entries(hit("a", "one"), hit("a", "two", 0.2), hit("a", "two", 0.4), top_k=2)
+    assert [(entry.id, entry.score) for entry in found.results] == [("a", 0.5), ("a-2", 0.4)]
+    assert found.total_found == 2
+
+
+def test_no_text_holds_nul():
+    [entry] = entries(hit("a", "so\0me", document_name="a\0.txt", deep=[{"x\0": "\0y"}]), cite_source=True).results
+    assert entry.content[0].text == "Source: a.txt\nsome"
+    assert entry.metadata == {"document_name": "a.txt", "deep": [{"x": "y"}]}
+    assert entries(hit("a", "\0 \0")).results == []
+    assert entries(hit(kept="\\u0000 \x01")).results[0].metadata == {"kept": "\\u0000 \x01"}
+
+
 def test_ids_without_an_id_are_the_same_at_every_call():
     assert entries(hit("")).results[0].id == entries(hit("")).results[0].id != entries(hit("", "y")).results[0].id
 

@@ -3,7 +3,7 @@ import math
 
 import pytest
 
-from bridge.values import from_json, to_json
+from bridge.values import digest, from_json, to_json
 
 
 @pytest.mark.parametrize(
@@ -17,6 +17,7 @@ from bridge.values import from_json, to_json
         ('{"x": "é退"}'.encode("utf-16"), {"x": "é退"}),
         ('[["é"]]'.encode("utf-32"), [["é"]]),
         (b'{"x": 1, "x": 2}', {"x": 2}),
+        (b'{"x": "one\r\ntwo\tthree\x00\x1b", "y": NaN}', {"x": "one\r\ntwo\tthree\x00\x1b", "y": None}),
         (b"[123456789012345678901]", [1.2345678901234568e20]),
     ],
 )
@@ -42,3 +43,10 @@ def test_what_is_no_json(sent):
 )
 def test_what_goes_is_utf_8(value, sent):
     assert to_json(value) == sent.encode()
+
+
+def test_a_digest_tells_long_texts_apart_by_start_end_and_length():
+    text = "".join(f"line {number}\n" for number in range(500))
+    others = [text[:-1] + "x", "x" + text[1:], text + "x", text[:2000] + text[2001:]]
+    assert len({digest("kb", each) for each in (text, *others)}) == 5
+    assert digest("kb", text) == digest("kb", text)

@@ -73,3 +73,13 @@ async def test_a_cancelled_call_is_noted_too(plugin, dify_service):
     with pytest.raises(asyncio.CancelledError):
         await call
     assert plugin.journal.calls("")[0]["outcome"] == "CancelledError"
+
+
+async def test_what_a_call_had_to_say_stands_beside_its_outcome(plugin, dify_service):
+    plugin.bases["a"] = dify(dify_service, search_mode="semantic")
+    record = {"segment": {"id": "s", "content": "text"}, "score": 0.5}
+    dify_service.answers = [reply(body={"records": [record, {"segment": {"content": " "}}]})]
+    await search(plugin)
+    [call] = (await say(plugin, "/overview"))["calls"]
+    assert call["outcome"] == "ok"
+    assert call["notes"] == ("1 of 2 records had no passage and were left out",)

@@ -50,7 +50,16 @@ def test_a_service_is_swapped_without_touching_the_knowledge_base(browser, langb
 
         frame.get_by_role("button", name="Edit").click()
         assert sandbox["dify"]["api_key"] not in page.frames[-1].content()
+        frame.locator("#field-api_base_url").fill("http://127.0.0.1:9/v1")
+        expect(frame.get_by_text("is sent nowhere else")).to_be_visible()
+        frame.locator("#field-api_base_url").fill(sandbox["dify"]["api_base_url"])
+        expect(frame.get_by_text("is sent nowhere else")).not_to_be_visible()
+        frame.locator("#backend").select_option("fastgpt")
+        expect(frame.get_by_text("is sent nowhere else")).to_be_visible()
+        expect(frame.locator("#field-dataset_id")).to_have_value("")
+        shoot(page, shots, "console-key-again")
         fill(frame, sandbox["fastgpt"])
+        expect(frame.get_by_text("is sent nowhere else")).not_to_be_visible()
         frame.get_by_role("button", name="Save").click()
         expect(frame.get_by_text("Saved.")).to_be_visible()
         assert as_json(langbot.search(base, QUESTION))[0]["metadata"]["dataset_id"] == sandbox["fastgpt"]["dataset_id"]

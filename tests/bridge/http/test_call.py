@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from bridge.errors import AuthError, BridgeError, UnavailableError
-from tests.bridge.http.plain import KEY, OK, Dear, ask, failure
+from tests.bridge.http.plain import KEY, OK, Dear, Plain, ask, failure
 from tests.service import Service, raw, reply, reset, silence
 
 
@@ -17,6 +17,17 @@ async def test_a_request_is_plain_json_with_the_key(service, pool):
     assert request.headers["authorization"] == f"Bearer {KEY}"
     assert request.headers["content-type"] == "application/json"
     assert not [name for name in request.headers if name in ("cookie", "origin", "proxy-authorization")]
+
+
+async def test_the_key_goes_where_the_service_wants_it(service, pool):
+    class Other(Plain):
+        key_header = ("X-API-Key", "")
+
+    service.answers = [OK]
+    await ask(service, pool, kind=Other)
+    [request] = service.requests
+    assert request.headers["x-api-key"] == KEY
+    assert "authorization" not in request.headers
 
 
 async def test_without_a_key_no_header_is_sent(service, pool):

@@ -98,7 +98,20 @@ BODIES = [
     ),
     Fault("gzip said, plain sent", answering(whole(Content_Encoding="gzip")), ODD, 1, says="compression"),
     Fault("gzip body", answering(whole(body=packed, Content_Encoding="gzip")), WORKS, 1),
-    Fault("packed with brotli", answering(whole(Content_Encoding="br")), ODD, 1, says="packed"),
+    Fault(
+        "packed with brotli",
+        answering(whole(body=lambda kit: b"\x8b\x03\x80" + kit.good + b"\x03", Content_Encoding="br")),
+        ODD,
+        1,
+        says="Content-Encoding: br",
+    ),
+    Fault("a character set as Content-Encoding", answering(whole(Content_Encoding="UTF-8")), WORKS, 1),
+    Fault(
+        "line breaks as they are in texts",
+        answering(whole(body=lambda kit: json.dumps({**kit.found, "note": "@"}).encode().replace(b"@", b"a\r\n\tb"))),
+        WORKS,
+        1,
+    ),
     Fault("empty body", answering(whole(body=lambda _: b"")), ODD, 1),
     Fault("Latin-1 said to be UTF-8", answering(whole(body=lambda kit: foreign(kit, "latin-1"))), ODD, 1),
     Fault(
