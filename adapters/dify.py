@@ -1,6 +1,6 @@
 """Dify: knowledge retrieval over its service API.
 
-POST /datasets/{id}/retrieve, GET /datasets/{id}; seen on 1.9.2, 1.12.1, 1.13.3 and 1.14.2.
+POST /datasets/{id}/retrieve, GET /datasets/{id}; seen on 1.9.2, 1.12.1, 1.13.3, 1.14.2 and 1.16.0.
 """
 
 from typing import Any, ClassVar, Literal, Self
@@ -74,7 +74,7 @@ _FAILURES = (
     Failure(r"500 \w+ '", ResponseError, _NO_SETTINGS, "Check that the dataset is no external one"),
     Failure("500", UnavailableError, "Dify failed", "Read Dify's own log", Retry(tries=2)),
 )
-"""Contract of 1.9.2 to 1.14.2: a 400 that is none of ours is a passing fault of a model or the vector store."""
+"""Contract of 1.9.2 to 1.16.0: a 400 that is none of ours is a passing fault of a model or the vector store."""
 
 
 class DifyOptions(Options):

@@ -1,6 +1,7 @@
-"""Dify 1.14.2's service API for datasets: search, details, metadata fields, list."""
+"""Dify 1.16.0's service API for datasets: search, details, metadata fields, list."""
 
 import re
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -14,9 +15,9 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sandbox.dify.datasets import Dataset, details, metadata_fields, workspace
+from sandbox.dify.datasets import Dataset, details, listed, metadata_fields, workspace
 from sandbox.dify.errors import DifyError, invalid_param
-from sandbox.dify.payload import HitTestingPayload
+from sandbox.dify.payload import DatasetListQuery, HitTestingPayload
 from sandbox.dify.records import answer
 from sandbox.dify.search import search
 from sandbox.ids import uuid_of
@@ -44,9 +45,9 @@ def settings(origin: str) -> dict[str, Any]:
     return {"api_base_url": f"{origin}/v1", "dataset_id": uuid_of("dify", "handbook")}
 
 
-def app(index: Index, key: str) -> Starlette:
-    """Return a workspace of datasets over the index that opens for this key alone."""
-    api = _Api(index, key, workspace())
+def app(index: Index, key: str, a_minute: int | None = None) -> Starlette:
+    """Return a workspace of datasets over the index that opens for this key alone; `a_minute` is Dify Cloud's limit."""
+    api = _Api(index, key, workspace(), a_minute)
     routes = [
         Route("/v1/datasets", api.list_datasets),
         Route("/v1/datasets/{dataset_id}", api.get_dataset),
@@ -57,27 +58,26 @@ def app(index: Index, key: str) -> Starlette:
     served = Starlette(
         routes=routes,
         middleware=[Middleware(_VersionHeaders)],
-        exception_handlers={404: _not_found, 405: _not_allowed, DifyError: _refused},
+        exception_handlers={404: _not_found, 405: _not_allowed, DifyError: _refused, ValidationError: _invalid},
     )
     served.router.redirect_slashes = False
     return served
 
 
 class _Api:
-    def __init__(self, index: Index, key: str, datasets: dict[str, Dataset]) -> None:
+    def __init__(self, index: Index, key: str, datasets: dict[str, Dataset], a_minute: int | None) -> None:
         self._index = index
         self._key = key
         self._datasets = datasets
+        self._a_minute = a_minute
+        self._searched: list[float] = []
 
     async def list_datasets(self, request: Request) -> Response:
         self._authorize(request)
-        page, limit = (int(request.query_params.get(name, default)) for name, default in (("page", 1), ("limit", 20)))
-        word = request.query_params.get("keyword", "").lower()
-        named = [dataset for dataset in self._datasets.values() if word in dataset.name]
-        end = page * limit
-        data = [details(dataset, self._index.passages, listed=True) for dataset in named[end - limit : end]]
-        more = end < len(named)
-        return JSONResponse({"data": data, "has_more": more, "limit": limit, "total": len(named), "page": page})
+        query = DatasetListQuery.model_validate(dict(request.query_params))
+        shown, total, more = listed(self._datasets.values(), query.page, query.limit, query.keyword)
+        data = [details(dataset, self._index.passages, in_list=True) for dataset in shown]
+        return JSONResponse({"data": data, "has_more": more, "limit": query.limit, "total": total, "page": query.page})
 
     async def get_dataset(self, request: Request) -> Response:
         return JSONResponse(details(self._dataset(request), self._index.passages))
@@ -87,6 +87,7 @@ class _Api:
 
     async def retrieve(self, request: Request) -> Response:
         dataset = self._dataset(request)
+        self._check_rate()
         payload = await _payload(request)
         if not payload.query and not payload.attachment_ids:
             raise invalid_param("Query or attachment_ids is required")
@@ -108,6 +109,14 @@ class _Api:
             raise DifyError(403, "forbidden", "Dataset api access is not enabled.")
         return dataset
 
+    def _check_rate(self) -> None:
+        now = time.monotonic()
+        # What was refused counts too.
+        self._searched = [*(at for at in self._searched if at > now - 60), now]
+        if self._a_minute is not None and len(self._searched) > self._a_minute:
+            text = "Sorry, you have reached the knowledge base request rate limit of your subscription."
+            raise DifyError(403, "forbidden", text)
+
     def _authorize(self, request: Request) -> None:
         scheme, _, token = request.headers.get("Authorization", "").strip().partition(" ")
         if not token:
@@ -127,10 +136,7 @@ async def _payload(request: Request) -> HitTestingPayload:
     except ValueError:
         text = "The browser (or proxy) sent a request that this server could not understand."
         raise DifyError(400, "bad_request", text) from None
-    try:
-        return HitTestingPayload.model_validate(body)
-    except ValidationError as error:
-        raise invalid_param(str(error)) from None
+    return HitTestingPayload.model_validate(body)
 
 
 def _unauthorized(message: str) -> DifyError:
@@ -142,6 +148,10 @@ async def _refused(_: Request, error: Exception) -> Response:
         raise error
     headers = {"WWW-Authenticate": 'Bearer realm="api"'} if error.status == 401 else None
     return JSONResponse(error.body, error.status, headers)
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    return await _refused(request, invalid_param(str(error)))
 
 
 async def _not_allowed(_: Request, __: Exception) -> Response:
@@ -172,7 +182,7 @@ class _VersionHeaders:
         async def send_with_version(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                headers["X-Version"] = "1.14.2"
+                headers["X-Version"] = "1.16.0"
                 headers["X-Env"] = "PRODUCTION"
             await send(message)
 

@@ -1,4 +1,4 @@
-"""What Dify 1.14.2 accepts as the body of a search; pydantic's own error texts are what the real server answers."""
+"""What Dify 1.16.0 accepts; pydantic's own error texts are what the real server answers."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -68,3 +68,11 @@ class HitTestingPayload(BaseModel):
     retrieval_model: RetrievalModel | None = None
     external_retrieval_model: dict[str, Any] | None = None
     attachment_ids: list[str] | None = None
+
+
+class DatasetListQuery(BaseModel):
+    """What follows the question mark of a list; the class has Dify's name because error texts quote it."""
+
+    page: int = 1
+    limit: int = 20
+    keyword: str | None = None

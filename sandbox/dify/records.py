@@ -69,6 +69,6 @@ def _segment(dataset: Dataset, passage: Passage) -> dict[str, Any]:
             "data_source_type": "upload_file",
             "name": passage.document.name,
             "doc_type": None,
-            "doc_metadata": passage.document.metadata,
+            "doc_metadata": dataset.metadata(passage.document),
         },
     }

@@ -16,16 +16,22 @@ _TEXT_RANK = 0.1
 
 def search(index: Index, dataset: Dataset, query: str, model: RetrievalModel) -> list[Hit]:
     """Return the pieces found, in Dify's order; a `DifyError` says what a real server would."""
+    conditions = model.metadata_filtering_conditions
+    held = dict.fromkeys(passage.document for passage in index.passages if dataset.holds(passage))
+    allowed = {document for document in held if matches(conditions, dataset.metadata(document), dataset.id)}
+    if conditions is not None and not allowed:
+        return []
 
     def keep(passage: Passage) -> bool:
-        return dataset.holds(passage) and matches(model.metadata_filtering_conditions, passage.document)
+        return passage.document in allowed
 
     if model.search_method is SearchMethod.KEYWORD:
         return [] if dataset.has_vectors else _by_keywords(index, query, model.top_k, keep)
-    if not dataset.has_vectors:
+    if dataset.embedding is None:
         raise invalid_param(_no_such_table(dataset, model.search_method))
     if model.top_k <= 0:
         raise invalid_param("top_k must be a positive integer")
+    _check_model(dataset.embedding)
     if "\0" in query and model.search_method is not SearchMethod.SEMANTIC:
         raise invalid_param("A string literal cannot contain NUL (0x00) characters.")
     if model.search_method is SearchMethod.HYBRID:
@@ -87,16 +93,17 @@ def _weighted(index: Index, query: str, hits: Iterable[Hit], weights: Weights) -
     vector, keyword = weights.vector_setting, weights.keyword_setting
     if vector is None or keyword is None:
         raise invalid_param("weights are incomplete")
-    if (vector.embedding_provider_name or MODEL_PROVIDER, vector.embedding_model_name or EMBEDDING_MODEL) != (
-        MODEL_PROVIDER,
-        EMBEDDING_MODEL,
-    ):
-        raise invalid_param(f"Provider {vector.embedding_provider_name} does not exist.")
+    _check_model((vector.embedding_provider_name or MODEL_PROVIDER, vector.embedding_model_name or EMBEDDING_MODEL))
     words = {hit.piece: hit.score for hit in index.words(query)}
     return [
         hit._replace(score=vector.vector_weight * hit.score + keyword.keyword_weight * words.get(hit.piece, 0.0))
         for hit in hits
     ]
+
+
+def _check_model(embedding: tuple[str, str]) -> None:
+    if embedding != (MODEL_PROVIDER, EMBEDDING_MODEL):
+        raise invalid_param(f"Provider {embedding[0]} does not exist.")
 
 
 def _floor(model: RetrievalModel) -> float:

@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from sandbox.fastgpt.datasets import CHAT_MODEL, Dataset, details, listed, team
 from sandbox.fastgpt.errors import FastgptError, unauthorized
-from sandbox.fastgpt.payload import DETAIL_FIELDS, SEARCH_FIELDS, checked
+from sandbox.fastgpt.payload import DETAIL_FIELDS, LIST_FIELDS, SEARCH_FIELDS, checked
 from sandbox.fastgpt.records import item
 from sandbox.fastgpt.search import MOST_TOKENS, search, within
 from sandbox.ids import hex24_of
@@ -78,9 +78,14 @@ class _Api:
         return _answer(details(self._dataset(request, asked["id"])))
 
     async def list_datasets(self, request: Request) -> Response:
-        checked(await _body(request), {})
+        body = await _body(request)
+        asked = checked(body, LIST_FIELDS)["parentId"]
         self._authorize(request)
-        return _answer([listed(dataset) for dataset in self._datasets.values() if dataset.is_readable])
+        parent = self._dataset(request, asked).id if asked else None
+        readable = [dataset for dataset in self._datasets.values() if dataset.is_readable]
+        # Without the field FastGPT lists every level, with null the uppermost.
+        found = [dataset for dataset in readable if "parentId" not in body or dataset.parent_id == parent]
+        return _answer([listed(dataset) for dataset in found])
 
     def _dataset(self, request: Request, dataset_id: str) -> Dataset:
         self._authorize(request)

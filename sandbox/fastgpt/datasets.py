@@ -14,16 +14,21 @@ _MEMBER = hex24_of("fastgpt", "member")
 
 @dataclass(frozen=True)
 class Dataset:
-    """One dataset; `forms` names the documents of the handbook that are in it."""
+    """One dataset or folder; `forms` names the documents of the handbook that are in it, `parent` the folder around it."""
 
     name: str
     forms: frozenset[Form] = frozenset(Form)
     kind: Literal["dataset", "folder"] = "dataset"
     is_readable: bool = True
+    parent: str | None = None
 
     @property
     def id(self) -> str:
         return hex24_of("fastgpt", self.name)
+
+    @property
+    def parent_id(self) -> str | None:
+        return hex24_of("fastgpt", self.parent) if self.parent else None
 
     def holds(self, passage: Passage) -> bool:
         return passage.document.form in self.forms
@@ -35,6 +40,9 @@ def team() -> dict[str, Dataset]:
         Dataset("handbook"),
         Dataset("empty", forms=frozenset()),
         Dataset("folder", forms=frozenset(), kind="folder"),
+        Dataset("questions-and-answers", forms=frozenset({Form.QUESTION_ANSWER}), parent="folder"),
+        Dataset("folder-inside", forms=frozenset(), kind="folder", parent="folder"),
+        Dataset("parents-and-children", forms=frozenset({Form.PARENT_CHILD}), parent="folder-inside"),
         Dataset("other-team", is_readable=False),
     )
     return {dataset.id: dataset for dataset in datasets}
@@ -43,7 +51,7 @@ def team() -> dict[str, Dataset]:
 def details(dataset: Dataset) -> dict[str, Any]:
     """Return `data` of `GET /api/core/dataset/detail`."""
     return _common(dataset) | {
-        "parentId": None,
+        "parentId": dataset.parent_id,
         "teamId": hex24_of("fastgpt", "team"),
         "agentModel": {
             "model": CHAT_MODEL,

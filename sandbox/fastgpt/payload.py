@@ -21,10 +21,13 @@ class Field:
     required: bool = False
     is_id: bool = False
     choices: tuple[str, ...] = ()
+    or_null: bool = False
 
     def issue(self, name: str, body: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return what zod says of the field, None if it is right."""
         if name not in body and not self.required:
+            return None
+        if self.or_null and body.get(name) is None:
             return None
         received = _kind(body[name]) if name in body else "undefined"
         if self.choices:
@@ -38,6 +41,7 @@ class Field:
 
 _DATASET_ID = Field("string", required=True, is_id=True)
 DETAIL_FIELDS = {"id": _DATASET_ID}
+LIST_FIELDS = {"parentId": Field("string", or_null=True)}
 SEARCH_FIELDS = {
     "datasetId": _DATASET_ID,
     "text": Field("string", required=True),

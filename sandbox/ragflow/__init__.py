@@ -1,6 +1,7 @@
 """RAGFlow 0.27's HTTP API: retrieval and the list of datasets."""
 
 import uuid
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.applications import Starlette
@@ -61,11 +62,13 @@ class _Api:
         for name, value in asked.items():
             if name not in _PARAMETERS:
                 raise _bad_parameter(name, "Extra inputs are not permitted", value)
-        page, size = int(asked.get("page", 1)), int(asked.get("page_size", 30))
+        page, size = _positive(asked, "page", 1), _positive(asked, "page_size", 30)
         if size > 100:
             text = "Value error, page_size must be less than or equal to 100"
             raise _bad_parameter("page_size", text, asked["page_size"])
         named = [dataset for dataset in self._datasets.values() if asked.get("name", dataset.name) == dataset.name]
+        if not named:
+            raise _no_permission(asked["name"])
         if wanted := asked.get("id"):
             named = [self._own(wanted)]
         elif several := asked.getlist("ids"):
@@ -89,7 +92,7 @@ class _Api:
         except ValueError:
             raise _bad_parameter("id", "Invalid UUID format", dataset_id) from None
         if dataset_id not in self._datasets:
-            raise data_error(f"User '{TENANT}' lacks permission for dataset '{dataset_id}'")
+            raise _no_permission(dataset_id)
         return self._datasets[dataset_id]
 
     def _authorize(self, request: Request) -> None:
@@ -110,6 +113,21 @@ async def _body(request: Request) -> dict[str, Any]:
     if not isinstance(body, dict):
         raise exception("TypeError('JSON payload must be an object.')")
     return body
+
+
+def _positive(asked: Mapping[str, str], name: str, default: int) -> int:
+    try:
+        number = int(asked.get(name, default))
+    except ValueError:
+        text = "Input should be a valid integer, unable to parse string as an integer"
+        raise _bad_parameter(name, text, asked[name]) from None
+    if number < 1:
+        raise _bad_parameter(name, "Input should be greater than or equal to 1", asked[name])
+    return number
+
+
+def _no_permission(wanted: str) -> RagflowError:
+    return data_error(f"User '{TENANT}' lacks permission for dataset '{wanted}'")
 
 
 def _bad_parameter(name: str, message: str, value: str) -> RagflowError:

@@ -3,13 +3,12 @@
 import json
 from typing import Any
 
-import httpx
 import pytest
 
 from sandbox import fastgpt
 from sandbox.ranking import Index
 from tests.sandbox.exchanges import Exchange, difference, post
-from tests.sandbox.fastgpt.asking import KEY, SEARCH, dataset_id, items
+from tests.sandbox.fastgpt.asking import KEY, SEARCH, dataset_id
 
 REPLACED = {
     "66a1b2c3d4e5f60718293a01": dataset_id(),
@@ -151,11 +150,3 @@ async def test_every_wrong_field_is_named(index: Index) -> None:
     assert {one["path"][0] for one in answer["zodError"]} == body.keys()
     received = {one["message"].rpartition(" ")[2] for one in answer["zodError"]}
     assert received == {"number", "null", "boolean", "string", "array", "object"}
-
-
-async def test_a_folder_and_an_id_in_upper_case_are_found(index: Index) -> None:
-    assert await items(index, "lamp", "folder") == []
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(fastgpt.app(index, KEY))) as client:
-        url = f"http://sandbox.test/api/core/dataset/detail?id={dataset_id().upper()}"
-        answer = (await client.get(url, headers={"Authorization": f"Bearer {KEY}"})).json()
-    assert answer["data"]["name"] == "handbook"

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import httpx
 import pytest
 
 from sandbox import ragflow
@@ -145,15 +144,3 @@ async def test_a_refusal_is_the_recorded_one(index: Index, name: str) -> None:
     assert response.headers["Content-Type"] == exchange.headers["Content-Type"]
     assert response.json() == exchange.body
     assert exchange.body["code"] != 0
-
-
-async def test_an_unknown_parameter_of_the_list_is_refused(index: Index) -> None:
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(ragflow.app(index, KEY))) as client:
-        client.headers["Authorization"] = KEY
-        refused = (await client.get("http://sandbox.test/api/v1/datasets?colour=blue")).json()
-        named = (await client.get("http://sandbox.test/api/v1/datasets?name=empty")).json()
-    assert refused == {
-        "code": 101,
-        "message": "Field: <colour> - Message: <Extra inputs are not permitted> - Value: <blue>",
-    }
-    assert [one["id"] for one in named["data"]] == [dataset_id("empty")]
