@@ -45,13 +45,13 @@ async def test_a_redirect_is_not_followed(service, pool):
 
 @pytest.mark.parametrize(
     ("header", "least"),
-    [("2", 2), ("0", 1), (None, 1), ("soon", 1), ("-5", 1), ("a date", 1.5)],
+    [("2", 2), ("0", 1), (None, 1), ("soon", 1), ("-5", 1), ("a date", 20)],
 )
 async def test_a_rate_limit_is_waited_for(header, least, service, pool, no_waiting):
-    header = formatdate(time.time() + 3, usegmt=True) if header == "a date" else header
+    header = formatdate(time.time() + 30, usegmt=True) if header == "a date" else header
     headers = {} if header is None else {"Retry-After": header}
     service.answers = [reply(429, {}, headers), OK]
-    assert await ask(service, pool)
+    assert await ask(service, pool, timeout=60)
     assert no_waiting[0] >= least
 
 
