@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import model_validator
 
 from adapters.backend import Backend, Failure, Options
+from adapters.dify_dataset import refuse_incomparable, refuse_unsearchable
 from adapters.dify_retrieval_model import (
     METHODS,
     measure,
@@ -27,7 +28,6 @@ from bridge.errors import (
     SettingsError,
     UnavailableError,
 )
-from bridge.filters import Filter
 from bridge.hits import Hit, read_each, side_by_side
 from bridge.http import Http
 from bridge.links import absolute
@@ -36,15 +36,6 @@ from bridge.values import filled, joined, mapping, number, text
 
 DATASET_KEPT = 60.0
 """Seconds after which a dataset's own settings are looked up again, beside a search."""
-BUILT_IN = {
-    "document_name": "string",
-    "uploader": "string",
-    "upload_date": "time",
-    "last_update_date": "time",
-    "source": "string",
-}
-"""Fields that every document has while a dataset's built-in metadata is switched on, and their types."""
-COMPARING = ("gt", "gte", "lt", "lte")
 _PASSAGES = ("segment.content", "segment.answer")
 FILES = "/files/"
 """Where Dify serves its files, beside its API."""
@@ -126,7 +117,7 @@ class Dify(Backend):
         lines = []
         for dataset in self.dataset_id:
             info = mapping(await http.get(f"/v1/datasets/{dataset}", keep=DATASET_KEPT))
-            _searchable(info, "")
+            refuse_unsearchable(info, "")
             if not text(info.get("name")):
                 continue
             saved = mapping(info.get("retrieval_model_dict"))
@@ -142,7 +133,9 @@ class Dify(Backend):
             method = METHODS.get(self.options.search_mode, "")
             for dataset in self.dataset_id:
                 try:
-                    _searchable(mapping(await http.look_up(f"/v1/datasets/{dataset}", keep=DATASET_KEPT)), method)
+                    refuse_unsearchable(
+                        mapping(await http.look_up(f"/v1/datasets/{dataset}", keep=DATASET_KEPT)), method
+                    )
                 except SettingsError as found:
                     found.dataset = dataset if len(self.dataset_id) > 1 else ""
                     return found
@@ -163,7 +156,7 @@ class Dify(Backend):
         info = await http.look_up(f"/v1/datasets/{dataset}", keep=DATASET_KEPT)
         if info is None:
             http.note("Dify can't tell the dataset's own settings now; set search_mode to search without them")
-        _searchable(mapping(info), METHODS.get(options.search_mode, ""))
+        refuse_unsearchable(mapping(info), METHODS.get(options.search_mode, ""))
         return mapping(info)
 
     async def _nothing(
@@ -172,11 +165,11 @@ class Dify(Backend):
         """Where a search comes to nothing: raise what is behind it, if anything is. Only empty answers pay for this."""
         if not found:
             info = await http.look_up(f"/v1/datasets/{dataset}", keep=DATASET_KEPT)
-            _searchable(mapping(info), model["search_method"])
+            refuse_unsearchable(mapping(info), model["search_method"])
         if question.where.conditions:
             fields = await http.look_up(f"/v1/datasets/{dataset}/metadata", keep=DATASET_KEPT)
             if fields is not None:
-                _comparable(question.where, mapping(fields))
+                refuse_incomparable(question.where, mapping(fields))
         ranking = ranked_by(model)
         if found or not ranking or not await self._ask(dataset, plain(model), question, http):
             return
@@ -186,45 +179,6 @@ class Dify(Backend):
         raise UnavailableError(
             f"{ranking} left nothing of what a plain search finds",
             f"Check {ranking} in Dify, or choose another search_mode",
-        )
-
-
-def _searchable(info: dict[str, Any], method: str) -> None:
-    """Refuse by name what Dify's API can't search in a dataset; `method` is blank for its own. Empty details pass."""
-    if info.get("provider") == "external":
-        raise SettingsError(
-            "dataset_id is an external knowledge base, which Dify's API can't search",
-            "Connect the server behind it with backend external_knowledge",
-        )
-    technique = info.get("indexing_technique")
-    if technique == "high_quality" and method == "keyword_search":
-        raise SettingsError(
-            "search_mode keyword finds nothing in a high-quality dataset", "Set search_mode to full_text or auto"
-        )
-    if technique == "economy" and method not in ("", "keyword_search"):
-        raise SettingsError("an economy dataset takes keyword search only", "Set search_mode to auto or keyword")
-
-
-def _comparable(where: Filter, told: dict[str, Any]) -> None:
-    """Refuse a filter on a field that the dataset hasn't, or that compares texts as numbers."""
-    fields = {
-        field["name"]: text(field.get("type"))
-        for field in map(mapping, told.get("doc_metadata") or ())
-        if "name" in field
-    }
-    if told.get("built_in_field_enabled"):
-        fields |= BUILT_IN
-    unknown = [c.field for c in where.conditions if c.field not in fields]
-    if unknown:
-        raise SettingsError(
-            f"filters: the dataset has no metadata field {', '.join(unknown)}",
-            f"Filter by one of: {', '.join(fields) or 'none, it has no fields'}",
-        )
-    texts = [c.field for c in where.conditions if c.operator in COMPARING and fields[c.field] == "string"]
-    if texts:
-        raise SettingsError(
-            f"filters: {', '.join(texts)} holds texts, and Dify compares numbers and times only",
-            "Use $eq, $ne, $in or $nin",
         )
 
 

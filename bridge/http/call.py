@@ -216,12 +216,9 @@ class Http:
             content = to_json(payload)
             headers += (b"Content-Type", b"application/json"), (b"Content-Length", b"%d" % len(content))
         connect = min(PROBE_LIMIT if self.probe else CONNECT_LIMIT, self.service.timeout)
-        return Request(
-            target,
-            httpcore.Request(
-                method, target.url, headers=headers, content=content, extensions={"timeout": {"connect": connect}}
-            ),
-        )
+        extensions = {"timeout": {"connect": connect}}
+        sent = httpcore.Request(method, target.url, headers=headers, content=content, extensions=extensions)
+        return Request(target, sent)
 
     async def _try(self, request: Request) -> Json:
         """One exchange; a failure of any kind leaves as BridgeError."""

@@ -1,0 +1,56 @@
+"""What Dify's details of a dataset rule out: searches that find nothing there, filters that match nothing."""
+
+from typing import Any
+
+from bridge.errors import SettingsError
+from bridge.filters import Filter
+from bridge.values import mapping, text
+
+BUILT_IN = {
+    "document_name": "string",
+    "uploader": "string",
+    "upload_date": "time",
+    "last_update_date": "time",
+    "source": "string",
+}
+"""Fields that every document has while a dataset's built-in metadata is switched on, and their types."""
+COMPARING = ("gt", "gte", "lt", "lte")
+
+
+def refuse_unsearchable(info: dict[str, Any], method: str) -> None:
+    """Refuse by name what Dify's API can't search in a dataset; `method` is blank for its own. Empty details pass."""
+    if info.get("provider") == "external":
+        raise SettingsError(
+            "dataset_id is an external knowledge base, which Dify's API can't search",
+            "Connect the server behind it with backend external_knowledge",
+        )
+    technique = info.get("indexing_technique")
+    if technique == "high_quality" and method == "keyword_search":
+        raise SettingsError(
+            "search_mode keyword finds nothing in a high-quality dataset", "Set search_mode to full_text or auto"
+        )
+    if technique == "economy" and method not in ("", "keyword_search"):
+        raise SettingsError("an economy dataset takes keyword search only", "Set search_mode to auto or keyword")
+
+
+def refuse_incomparable(where: Filter, told: dict[str, Any]) -> None:
+    """Refuse a filter on a field that the dataset hasn't, or that compares texts as numbers."""
+    fields = {
+        field["name"]: text(field.get("type"))
+        for field in map(mapping, told.get("doc_metadata") or ())
+        if "name" in field
+    }
+    if told.get("built_in_field_enabled"):
+        fields |= BUILT_IN
+    unknown = [c.field for c in where.conditions if c.field not in fields]
+    if unknown:
+        raise SettingsError(
+            f"filters: the dataset has no metadata field {', '.join(unknown)}",
+            f"Filter by one of: {', '.join(fields) or 'none, it has no fields'}",
+        )
+    texts = [c.field for c in where.conditions if c.operator in COMPARING and fields[c.field] == "string"]
+    if texts:
+        raise SettingsError(
+            f"filters: {', '.join(texts)} holds texts, and Dify compares numbers and times only",
+            "Use $eq, $ne, $in or $nin",
+        )
