@@ -154,13 +154,15 @@ def _searchable(info: dict[str, Any], options: WeKnoraOptions) -> None:
     indexed = mapping(info.get("indexing_strategy"))
     vectors = indexed.get("vector_enabled") is not False
     words = indexed.get("keyword_enabled") is not False and info.get("type") != "faq"
+    if not vectors and not words:
+        raise SettingsError("the knowledge base has neither vectors nor an index of words", "Switch one on in WeKnora")
     if options.by_meaning and not vectors:
         raise SettingsError(
             "search_mode semantic finds nothing in a knowledge base without vectors", "Set search_mode to full_text"
         )
-    if not words and (options.search_mode == "full_text" or not vectors):
+    if options.search_mode == "full_text" and not words:
         raise SettingsError(
-            f"search_mode {options.search_mode} finds nothing in a knowledge base without an index of words",
+            "search_mode full_text finds nothing in a knowledge base without an index of words",
             "Set search_mode to semantic",
         )
 
