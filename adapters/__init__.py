@@ -15,6 +15,7 @@ from adapters.external_knowledge import ExternalKnowledge
 from adapters.fastgpt import FastGPT
 from adapters.jinba import Jinba
 from adapters.ragflow import RAGFlow
+from adapters.weknora import WeKnora
 from bridge import results
 from bridge.errors import BridgeError, SettingsError
 from bridge.http import Access, Network, Pool
@@ -30,6 +31,7 @@ BACKENDS: dict[str, type[Backend]] = {
     "fastgpt": FastGPT,
     "jinba": Jinba,
     "external_knowledge": ExternalKnowledge,
+    "weknora": WeKnora,
 }
 """Every service by the word that settings use for it."""
 

@@ -118,3 +118,9 @@ class ExternalKnowledgeEngine(RemoteEngine):
     """Searches any server of the external knowledge API."""
 
     backend = "external_knowledge"
+
+
+class WeKnoraEngine(RemoteEngine):
+    """Searches WeKnora."""
+
+    backend = "weknora"

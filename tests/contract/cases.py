@@ -66,6 +66,13 @@ CASES = [
         good="01_success",
         passages=(("content",),),
     ),
+    Case(
+        "weknora",
+        {"api_base_url": HOST, "dataset_id": "3f1c9a52-7d0e-4b86-9c1d-5a2e8f604b17"},
+        r"/hybrid-search$",
+        good="source__01_semantic",
+        passages=(("content",),),
+    ),
 ]
 
 

@@ -8,7 +8,7 @@ import math
 import httpx
 import pytest
 
-from adapters import BridgeError, retrieve
+from adapters import BACKENDS, BridgeError, retrieve
 from bridge.errors import AuthError, NotFoundError, ResponseError, SettingsError, UnavailableError
 from tests.contract.cases import CASES, EXPECTED, KEY
 from tests.contract.stand_in import context, recording, rows_of, searches, service, with_rows
@@ -110,8 +110,10 @@ async def test_the_key_goes_out_once_and_nothing_of_the_host_does(case, pool):
     with service(case, recording(case.backend, case.good)) as calls:
         await retrieve(context(case, creation={"api_key": f' "Bearer {KEY}"\n'}, retrieval=settings), pool)
     assert calls
+    name, before = BACKENDS[case.backend].key_header
     for request in calls:
-        assert request.headers["authorization"] == f"Bearer {KEY}"
+        assert request.headers[name] == f"{before}{KEY}"
+        assert [value for value in request.headers.values() if KEY in value] == [f"{before}{KEY}"]
         assert "cookie" not in request.headers
         sent = request.content + str(request.url).encode()
         assert not [word for word in (b"person_77", b"bot-88", b"user-99", b"session_name") if word in sent]

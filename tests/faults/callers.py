@@ -16,7 +16,7 @@ from tests.faults.kit import Kit
 from tests.pauses import nap
 from tests.service import Answer, Request, reply
 
-TEXTS = {"ragflow": "content", "fastgpt": "q", "external_knowledge": "content"}
+TEXTS = {"ragflow": "content", "fastgpt": "q", "external_knowledge": "content", "weknora": "content"}
 MODES = ("semantic_search", "full_text_search")
 PAGES = {case.backend: recording(case.backend, case.good)["response"] for case in CASES}
 
@@ -76,7 +76,7 @@ def found_for(backend: str, words: str) -> Any:
 
 def asked_by(request: Request) -> tuple[int, int]:
     """Whose key and whose query a search came with."""
-    return number_in(request.headers["authorization"], "KEY-"), number_in(request.body.decode(), "question ")
+    return number_in(str(request.headers), "KEY-"), number_in(request.body.decode(), "question ")
 
 
 def personal(kit: Kit, crossed: list[str]) -> tuple[Answer, Answer]:

@@ -67,6 +67,8 @@ class Kit:
                 told = {"code": status, "statusText": "", "message": words, "data": None}
             case "jinba":
                 told = {"status": "failed", "error": {"name": "Error", "message": words}}
+            case "weknora":
+                told = {"success": False, "error": {"code": status, "message": words, "details": None}}
             case _:
                 told = {"error_code": status, "error_msg": words}
         return json.dumps(told).encode()

@@ -55,6 +55,11 @@ OWN: dict[str, list[dict[str, Any]]] = {
         {"creation": {"step_id": "search"}},
     ],
     "external_knowledge": [{"creation": {"dataset_id": "kb-1, kb-2"}}],
+    "weknora": [
+        {"retrieval": {"search_mode": "full_text"}},
+        {"retrieval": {"search_mode": "hybrid"}},
+        {"filters": {"document_id": {"$in": ["c57e2b90-61fa-4d38-8e0b-94a7d3f1526c"]}}},
+    ],
 }
 UNREADABLE = ("<5000 digits>", "<lists 100000>")
 """Tokens that leave no JSON."""

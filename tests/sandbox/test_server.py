@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from adapters import BACKENDS
 from sandbox.corpus import handbook
 from sandbox.questions import SAMPLE_QUESTIONS
 from sandbox.server import SERVICES, running, serve
@@ -35,8 +36,13 @@ def search_request(settings: dict[str, Any]) -> dict[str, Any]:
                 "retrieval_setting": {"top_k": 5, "score_threshold": 0.0},
             },
         ),
+        "weknora": (
+            f"/api/v1/knowledge-bases/{dataset}/hybrid-search",
+            {"query_text": QUESTION.text, "match_count": 5},
+        ),
     }[settings["backend"]]
-    return {"url": base + path, "json": body, "headers": {"Authorization": f"Bearer {settings['api_key']}"}}
+    header, before = BACKENDS[settings["backend"]].key_header
+    return {"url": base + path, "json": body, "headers": {header: f"{before}{settings['api_key']}"}}
 
 
 def free_run(size: int) -> int:

@@ -34,6 +34,8 @@ def _as_names(kit: Kit) -> Any:
             return {"code": 0, "data": names}
         case "fastgpt":
             return {"code": 200, "data": names}
+        case "weknora":
+            return {"success": True, "data": names}
         case "jinba":
             return {**names, "status": "success", "stepOutputs": names}
     return names
