@@ -30,8 +30,8 @@ def response(hits: list[Hit], wanted: Wanted, notes: Iterable[str] = (), unread:
     """At most `top_k` entries in the order of `hits`, each with a unique id and a text.
 
     `score` is finite and in 0..1, or None without a measure; `distance` is 1 - score, 1.0 without a score. A score
-    that had to be clamped stays in the metadata as `raw_score`. Unscored hits pass only without a threshold; with one they are
-    counted in a note and in `total_found`. `unread` passages more were found.
+    that had to be clamped stays in the metadata as `raw_score`. Unscored hits pass only without a threshold (but see
+    `Hit.similarity`); with one they are counted in a note and in `total_found`. `unread` passages more were found.
     """
     entries: dict[str, dict[str, Any]] = {}
     texts: dict[str, str] = {}
@@ -40,11 +40,11 @@ def response(hits: list[Hit], wanted: Wanted, notes: Iterable[str] = (), unread:
         text, score = hit.text, _similarity(hit)
         if not text.strip():
             continue
-        if threshold and score is None:
-            unscored += 1
-            continue
-        if threshold and score is not None and score < threshold:
-            continue
+        if threshold:
+            measured = score if hit.similarity is None else hit.similarity
+            unscored += measured is None
+            if measured is None or measured < threshold:
+                continue
         ident = hit.id or digest(hit.metadata.get("document_name"), text)
         if texts.get(ident) == text:
             continue

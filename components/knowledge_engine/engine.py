@@ -118,3 +118,9 @@ class ExternalKnowledgeEngine(RemoteEngine):
     """Searches any server of the external knowledge API."""
 
     backend = "external_knowledge"
+
+
+class AnythingLLMEngine(RemoteEngine):
+    """Searches AnythingLLM."""
+
+    backend = "anything_llm"

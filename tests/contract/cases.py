@@ -66,6 +66,14 @@ CASES = [
         good="01_success",
         passages=(("content",),),
     ),
+    Case(
+        "anything_llm",
+        {"api_base_url": HOST, "dataset_id": "support"},
+        r"/vector-search$",
+        look_up="workspace",
+        good="search_basic",
+        passages=(("text",),),
+    ),
 ]
 
 

@@ -101,7 +101,7 @@ def unlucky(kit: Kit, luck: random.Random) -> Answer:
 
 @pytest.mark.parametrize("patient", [False, True])
 async def test_many_calls_of_services_that_fail_every_third_time(patient):
-    luck, rounds = seeded(4711), times(4, 8) if patient else times(6, 20)
+    many, luck, rounds = len(CASES), seeded(4711), times(4, 8) if patient else times(6, 20)
     files = open_files()
     before = tasks_besides()
     kinds: Counter[str] = Counter()
@@ -112,9 +112,9 @@ async def test_many_calls_of_services_that_fail_every_third_time(patient):
             access = Access(pool, Network(pause_after_failures=patient))
             held = []
             for round_ in range(rounds):
-                numbers = [n % 5 if patient else 50 * round_ + n for n in range(50)]  # patience is by key
+                numbers = [n % many if patient else 50 * round_ + n for n in range(50)]  # patience is by key
                 calls = [
-                    caught(asker(CASES[n % 5], number, services[n % 5].base, looks_up=False), access)
+                    caught(asker(CASES[n % many], number, services[n % many].base, looks_up=False), access)
                     for n, number in enumerate(numbers)
                 ]
                 for outcome in await asyncio.gather(*calls):
