@@ -46,7 +46,7 @@ class AnythingLLM(Backend):
 
     product: ClassVar[str] = "AnythingLLM"
     address_tail: ClassVar[str] = r"/(api|v1|workspace|settings|login)(/.*)?$"
-    dataset_pattern: ClassVar[str] = r"(?<=workspace/)[^/?#\s]+|^[^/?#\s]+$"
+    dataset_pattern: ClassVar[str] = r"(?<=/workspace/)[^/?#\s]+|^[^/?#\s]+$"
     dataset_hint: ClassVar[str] = "copy what follows /workspace/ in the workspace's page address"
     filters: ClassVar[bool] = False
     failures: ClassVar[tuple[Failure, ...]] = _FAILURES

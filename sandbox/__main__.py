@@ -51,7 +51,7 @@ async def _run(given: argparse.Namespace) -> int:
 
 
 async def _ask(sandbox: Sandbox, question: str, top_k: int) -> int:
-    """One table for all: same passages, one scale of score, five protocols."""
+    """One table for all: same passages, one scale of score, a protocol each."""
     print(f"{question!r}, asked through the engine with the same settings:\n\n{'service':20}{HEAD}")
     failed = 0
     async with Pool() as pool:

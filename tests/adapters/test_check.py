@@ -15,7 +15,12 @@ from tests.contract.stand_in import service as stand_in
 from tests.service import Service, reply
 
 pytestmark = pytest.mark.usefixtures("key")
-LOOK_UPS = {"dify": "v1.14.2__get-dataset-vectors", "ragflow": "datasets_by_id", "fastgpt": "v4.14.13__detail_ok"}
+LOOK_UPS = {
+    "dify": "v1.14.2__get-dataset-vectors",
+    "ragflow": "datasets_by_id",
+    "fastgpt": "v4.14.13__detail_ok",
+    "anything_llm": "workspace",
+}
 """What a service says about a dataset; the others say nothing without a search."""
 
 
@@ -180,6 +185,8 @@ NOTHING = [
     {"code": 200, "data": []},
     {"code": 200, "data": {}},
     {"records": []},
+    {"results": []},
+    {"workspace": []},
 ]
 
 
@@ -208,6 +215,7 @@ async def test_no_json_fools_nobody(backend, body, service, pool):
         ("dify", {"data": []}),
         ("ragflow", {"code": 0, "data": []}),
         ("fastgpt", {"code": 200, "data": {}}),
+        ("anything_llm", {"workspace": []}),
     ],
 )
 async def test_a_look_up_that_names_no_dataset_is_said_with_the_id(backend, answer, service, pool):
@@ -229,7 +237,7 @@ async def test_what_a_search_would_refuse_is_said_before_anything_is_sent(backen
     serve(service, backend)
     rerank = {"rerank": True, "search_mode": "auto", "top_k": 60}
     steps = await steps_of(service, backend, pool, retrieval=rerank)
-    refused = backend in ("ragflow", "jinba", "external_knowledge")
+    refused = backend in ("ragflow", "jinba", "external_knowledge", "anything_llm")
     assert (steps[0].state == "failed") is refused
     assert (service.requests == []) is refused
     if refused:

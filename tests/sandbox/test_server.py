@@ -35,6 +35,7 @@ def search_request(settings: dict[str, Any]) -> dict[str, Any]:
                 "retrieval_setting": {"top_k": 5, "score_threshold": 0.0},
             },
         ),
+        "anything_llm": (f"/api/v1/workspace/{dataset}/vector-search", {"query": QUESTION.text}),
     }[settings["backend"]]
     return {"url": base + path, "json": body, "headers": {"Authorization": f"Bearer {settings['api_key']}"}}
 
