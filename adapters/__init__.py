@@ -9,6 +9,7 @@ from typing import Any
 from langbot_plugin.api.entities.builtin.rag import RetrievalContext, RetrievalResponse
 from pydantic import ValidationError
 
+from adapters.anything_llm import AnythingLLM
 from adapters.backend import Backend
 from adapters.dify import Dify
 from adapters.external_knowledge import ExternalKnowledge
@@ -31,6 +32,7 @@ BACKENDS: dict[str, type[Backend]] = {
     "fastgpt": FastGPT,
     "jinba": Jinba,
     "external_knowledge": ExternalKnowledge,
+    "anything_llm": AnythingLLM,
     "weknora": WeKnora,
 }
 """Every service by the word that settings use for it."""

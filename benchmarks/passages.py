@@ -53,7 +53,13 @@ def _fill(row: Any, content: str, number: int) -> None:
             _fill(value, content, number)
         elif name in ("id", "title"):
             row[name] = f"{value}-{number}"
-        elif name in ("content", "q"):
+        elif name in ("content", "q", "text"):
             row[name] = content
         elif name in ("score", "similarity") and isinstance(value, float):
-            row[name] = max(0.9 - number / 1000, 0.1)
+            row[name] = _score(number)
+        elif name == "distance":
+            row[name] = 1 - _score(number)
+
+
+def _score(number: int) -> float:
+    return max(0.9 - number / 1000, 0.1)

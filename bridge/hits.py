@@ -19,6 +19,8 @@ class Hit:
     score: float | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
     """`document_name`, `measure`, `document_metadata` (what filters look at first) and whatever else the service says."""
+    similarity: float | None = None
+    """What a threshold is held against where that isn't the score, as in a service that cuts before it reranks."""
 
 
 def read_each(
@@ -73,7 +75,7 @@ def _has(value: Any, path: list[str]) -> bool:
 
 
 async def side_by_side(ids: Sequence[str], search: Callable[[str], Awaitable[list[Hit]]]) -> list[Hit]:
-    """Search several datasets at once; the lists are merged by score where all hits have one, else in turns by rank.
+    """Search several datasets at once; the lists are merged as `merged` says.
 
     The first dataset that fails fails the whole, and is named.
     """
@@ -101,9 +103,9 @@ def by_score(hits: list[Hit]) -> list[Hit]:
 
 
 def merged(lists: Iterable[list[Hit]]) -> list[Hit]:
-    """One list of several ranked ones."""
+    """One list of several ranked ones: by score where every hit has one of the same measure, else in turns by rank."""
     ranked = [(rank, hit) for hits in lists for rank, hit in enumerate(hits)]
-    scores = [hit.score for _, hit in ranked if hit.score is not None]
-    if len(scores) == len(ranked):
+    measures = {hit.metadata.get("measure") for _, hit in ranked if hit.score is not None} - {"estimated"}
+    if len(measures) < 2 and all(hit.score is not None for _, hit in ranked):
         return by_score([hit for _, hit in ranked])
     return [hit for _, hit in sorted(ranked, key=lambda pair: pair[0])]

@@ -30,14 +30,12 @@ def response(hits: list[Hit], wanted: Wanted, notes: Iterable[str] = (), unread:
     """At most `top_k` entries in the order of `hits`, each with a unique id and a text; NUL is in none.
 
     `score` is finite and in 0..1, or None without a measure; `distance` is 1 - score, 1.0 without a score. A score
-    that had to be clamped stays in the metadata as `raw_score`. Unscored hits pass only without a threshold; with one they are
-    counted in a note and in `total_found`. What comes twice is one entry, with the better score in the better place.
-    `unread` passages more were found.
+    that had to be clamped stays in the metadata as `raw_score`. Unscored hits pass only without a threshold (but see
+    `Hit.similarity`); with one they are counted in a note and in `total_found`. What comes twice is one entry, with the
+    better score in the better place. `unread` passages more were found.
     """
-    threshold = wanted.score_threshold
     scored = [(hit, _similarity(hit)) for hit in hits if _text(hit)]
-    passing = [pair for pair in scored if pair[1] is not None and pair[1] >= threshold] if threshold else scored
-    unscored = sum(score is None for _, score in scored) if threshold else 0
+    passing, unscored = _passing(scored, wanted.score_threshold) if wanted.score_threshold else (scored, 0)
     told = list(notes)
     if unscored:
         told.append(f"{unscored} passages have no score, so score_threshold left them out; set it to 0 to see them")
@@ -51,6 +49,13 @@ def response(hits: list[Hit], wanted: Wanted, notes: Iterable[str] = (), unread:
             "metadata": {"notes": told} if told else {},
         }
     )
+
+
+def _passing(scored: list[tuple[Hit, float | None]], threshold: float) -> tuple[list[tuple[Hit, float | None]], int]:
+    """Those at or above a threshold, and how many have nothing to hold against it."""
+    measured = [(pair, pair[1] if pair[0].similarity is None else pair[0].similarity) for pair in scored]
+    passing = [pair for pair, similarity in measured if similarity is not None and similarity >= threshold]
+    return passing, sum(similarity is None for _, similarity in measured)
 
 
 def _entries(scored: list[tuple[Hit, float | None]], wanted: Wanted) -> tuple[list[dict[str, Any]], int]:

@@ -11,7 +11,7 @@ import uvicorn
 from anyio.from_thread import start_blocking_portal
 from starlette.applications import Starlette
 
-from sandbox import dify, external_knowledge, fastgpt, jinba, ragflow, weknora
+from sandbox import anything_llm, dify, external_knowledge, fastgpt, jinba, ragflow, weknora
 from sandbox.corpus import handbook
 from sandbox.ranking import Index
 
@@ -34,6 +34,7 @@ SERVICES = (
     Service("fastgpt", "fastgpt-sandbox0000", fastgpt.app, fastgpt.settings),
     Service("jinba", "jinba-sandbox-0000", jinba.app, jinba.settings),
     Service("external_knowledge", "external-sandbox-0000", external_knowledge.app, external_knowledge.settings),
+    Service("anything_llm", "ANYTHIN-GLLMSAN-DBOX000-0000000", anything_llm.app, anything_llm.settings),
     Service("weknora", "sk-sandbox-0000", weknora.app, weknora.settings),
 )
 

@@ -120,6 +120,12 @@ class ExternalKnowledgeEngine(RemoteEngine):
     backend = "external_knowledge"
 
 
+class AnythingLLMEngine(RemoteEngine):
+    """Searches AnythingLLM."""
+
+    backend = "anything_llm"
+
+
 class WeKnoraEngine(RemoteEngine):
     """Searches WeKnora."""
 

@@ -19,6 +19,7 @@ LOOK_UPS = {
     "dify": "v1.14.2__get-dataset-vectors",
     "ragflow": "datasets_by_id",
     "fastgpt": "v4.14.13__detail_ok",
+    "anything_llm": "workspace",
     "weknora": "source__25_base_detail",
 }
 """What a service says about a dataset; the others say nothing without a search."""
@@ -185,6 +186,8 @@ NOTHING = [
     {"code": 200, "data": []},
     {"code": 200, "data": {}},
     {"records": []},
+    {"results": []},
+    {"workspace": []},
 ]
 
 
@@ -213,6 +216,7 @@ async def test_no_json_fools_nobody(backend, body, service, pool):
         ("dify", {"data": []}),
         ("ragflow", {"code": 0, "data": []}),
         ("fastgpt", {"code": 200, "data": {}}),
+        ("anything_llm", {"workspace": []}),
         ("weknora", {"success": True, "data": {}}),
     ],
 )
@@ -235,7 +239,7 @@ async def test_what_a_search_would_refuse_is_said_before_anything_is_sent(backen
     serve(service, backend)
     rerank = {"rerank": True, "search_mode": "auto", "top_k": 60}
     steps = await steps_of(service, backend, pool, retrieval=rerank)
-    refused = backend in ("ragflow", "jinba", "external_knowledge", "weknora")
+    refused = backend in ("ragflow", "jinba", "external_knowledge", "anything_llm", "weknora")
     assert (steps[0].state == "failed") is refused
     assert (service.requests == []) is refused
     if refused:

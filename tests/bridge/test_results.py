@@ -52,6 +52,13 @@ def test_threshold_lets_unscored_hits_pass_only_when_off():
     assert [e.id for e in entries(*hits).results] == ["a", "b", "c"]
 
 
+def test_a_threshold_is_held_against_the_similarity_where_the_score_is_something_else():
+    hits = [Hit("a", "a", 0.1, similarity=0.8), Hit("b", "b", 0.9, similarity=0.0), Hit("c", "c", None, similarity=0.7)]
+    found = entries(*hits, score_threshold=0.5)
+    assert [(e.id, e.score) for e in found.results] == [("a", 0.1), ("c", None)]
+    assert "notes" not in found.metadata
+
+
 def test_a_threshold_says_what_it_left_out_for_want_of_a_score():
     found = entries(hit("a", score=0.5), hit("b", "x", score=None), hit("c", "y", score=None), score_threshold=0.1)
     assert [e.id for e in found.results] == ["a"]
@@ -145,3 +152,10 @@ def test_lists_merge_by_score_where_all_have_one():
 def test_lists_merge_in_turns_where_one_has_none():
     lists = [[hit("a", score=0.9), hit("b", score=None)], [hit("c", score=0.95), hit("d", score=0.1)]]
     assert [h.id for h in merged(lists)] == ["a", "c", "b", "d"]
+
+
+@pytest.mark.parametrize(("other", "order"), [("rerank", "abcd"), ("similarity", "bacd"), ("estimated", "bacd")])
+def test_scores_are_compared_only_where_they_measure_the_same(other, order):
+    first = [hit("a", score=0.5, measure="similarity"), hit("c", score=0.4, measure="similarity")]
+    second = [hit("b", score=0.9, measure=other), hit("d", score=0.1, measure=other)]
+    assert "".join(h.id for h in merged([first, second])) == order

@@ -67,6 +67,14 @@ CASES = [
         passages=(("content",),),
     ),
     Case(
+        "anything_llm",
+        {"api_base_url": HOST, "dataset_id": "support"},
+        r"/vector-search$",
+        look_up="workspace",
+        good="search_basic",
+        passages=(("text",),),
+    ),
+    Case(
         "weknora",
         {"api_base_url": HOST, "dataset_id": "3f1c9a52-7d0e-4b86-9c1d-5a2e8f604b17"},
         r"/hybrid-search$",

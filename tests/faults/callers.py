@@ -16,7 +16,13 @@ from tests.faults.kit import Kit
 from tests.pauses import nap
 from tests.service import Answer, Request, reply
 
-TEXTS = {"ragflow": "content", "fastgpt": "q", "external_knowledge": "content", "weknora": "content"}
+TEXTS = {
+    "ragflow": "content",
+    "fastgpt": "q",
+    "external_knowledge": "content",
+    "anything_llm": "text",
+    "weknora": "content",
+}
 MODES = ("semantic_search", "full_text_search")
 PAGES = {case.backend: recording(case.backend, case.good)["response"] for case in CASES}
 

@@ -2,7 +2,7 @@ from hypothesis import HealthCheck, Phase, settings
 
 from tests.nightly import NIGHTLY, times
 
-# for each of five services: nightly that is 20,000 answers
+# for each service: nightly that is 4,000 answers of each
 settings.register_profile(
     "ours",
     max_examples=times(60, 4_000),

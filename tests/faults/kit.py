@@ -67,6 +67,8 @@ class Kit:
                 told = {"code": status, "statusText": "", "message": words, "data": None}
             case "jinba":
                 told = {"status": "failed", "error": {"name": "Error", "message": words}}
+            case "anything_llm":
+                told = {"error": words}
             case "weknora":
                 told = {"success": False, "error": {"code": status, "message": words, "details": None}}
             case _:

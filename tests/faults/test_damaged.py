@@ -55,6 +55,7 @@ OWN: dict[str, list[dict[str, Any]]] = {
         {"creation": {"step_id": "search"}},
     ],
     "external_knowledge": [{"creation": {"dataset_id": "kb-1, kb-2"}}],
+    "anything_llm": [{"creation": {"dataset_id": "support, support-rerank"}, "retrieval": {"score_threshold": 0.3}}],
     "weknora": [
         {"retrieval": {"search_mode": "full_text"}},
         {"retrieval": {"search_mode": "hybrid"}},

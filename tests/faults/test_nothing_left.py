@@ -101,7 +101,7 @@ def unlucky(kit: Kit, luck: random.Random) -> Answer:
 
 @pytest.mark.parametrize("patient", [False, True])
 async def test_many_calls_of_services_that_fail_every_third_time(patient):
-    luck, rounds = seeded(4711), times(4, 8) if patient else times(6, 20)
+    many, luck, rounds = len(CASES), seeded(4711), times(4, 8) if patient else times(6, 20)
     files = open_files()
     before = tasks_besides()
     kinds: Counter[str] = Counter()
@@ -114,7 +114,7 @@ async def test_many_calls_of_services_that_fail_every_third_time(patient):
             for round_ in range(rounds):
                 numbers = [50 * round_ + n for n in range(50)]
                 calls = [
-                    caught(asker(CASES[n % 5], number, services[n % 5].base, looks_up=False), access)
+                    caught(asker(CASES[n % many], number, services[n % many].base, looks_up=False), access)
                     for n, number in enumerate(numbers)
                 ]
                 for outcome in await asyncio.gather(*calls):

@@ -32,7 +32,7 @@ class Exchange:
     async def replay(self, app: Starlette) -> httpx.Response:
         """Send the recorded request to an app."""
         headers = httpx.Headers(self.request["headers"])
-        body = self.request.get("json", self.request.get("body"))
+        body = self.request.get("json", self.request.get("body", self.request.get("body_text")))
         if isinstance(body, dict | list):
             headers.setdefault("Content-Type", "application/json")
             body = json.dumps(body)

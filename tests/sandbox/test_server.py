@@ -36,6 +36,7 @@ def search_request(settings: dict[str, Any]) -> dict[str, Any]:
                 "retrieval_setting": {"top_k": 5, "score_threshold": 0.0},
             },
         ),
+        "anything_llm": (f"/api/v1/workspace/{dataset}/vector-search", {"query": QUESTION.text}),
         "weknora": (
             f"/api/v1/knowledge-bases/{dataset}/hybrid-search",
             {"query_text": QUESTION.text, "match_count": 5},
