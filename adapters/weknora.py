@@ -26,7 +26,7 @@ _MODEL = "Check the knowledge base's embedding model in WeKnora"
 _STORE = "Check the knowledge base's vector store in WeKnora"
 _FAILURES = (
     Failure("401  Unauthorized: invalid API key$", AuthError, "the API key was refused", _KEY, Retry(tries=2)),
-    Failure("401  Unauthorized", AuthError, "the API key was refused", _KEY),
+    Failure("401  Unauthorized: ", AuthError, "the API key was refused", _KEY),
     Failure("403  Forbidden: API key scope", AuthError, "the key may not search", "Give it the capability retrieve"),
     Failure("403 1002", AuthError, "the key may not read this knowledge base", f"{_KEY}, and check what it may read"),
     Failure("409 TENANT_REQUIRED", SettingsError, "api_key is a platform's key", _KEY),
