@@ -4,17 +4,20 @@ import re
 from abc import ABC, abstractmethod
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, model_validator
 
+from adapters.who import Forms, form_of, in_own_words, looks_like, stranger
+from adapters.words import code_in, words_in
 from bridge.errors import BridgeError, Retry, SettingsError
 from bridge.filters import lookup
 from bridge.hits import Hit
 from bridge.http import Http, Reply
 from bridge.question import Question
-from bridge.settings import Key, Texts, address, or_default, without_unset
-from bridge.values import finite, mapping
+from bridge.settings import Key, Texts, address, or_default, parsed, without_unset
+from bridge.values import finite
 
 SPARE = 10
+_RERANKED = "Check the reranker and rerank_model, or switch rerank off; else read the service's log"
 SearchMode = Literal["auto", "semantic", "full_text", "hybrid", "keyword"]
 
 
@@ -83,6 +86,8 @@ class Failure(NamedTuple):
     happened: str
     remedy: str
     retry: Retry | None = None
+    inside: bool = False
+    """Whether the search itself failed, so that a reranker that was asked for may be the cause."""
 
 
 class Backend(BaseModel, ABC):
@@ -92,7 +97,7 @@ class Backend(BaseModel, ABC):
 
     product: ClassVar[str]
     address_tail: ClassVar[str] = ""
-    """The pattern of what people paste behind the base URL, from its slash to the end."""
+    """The pattern of what people paste behind the base URL, from its slash to the end: pages and routes of the service."""
     dataset_pattern: ClassVar[str] = ""
     """What a dataset id looks like; it is searched for in what was pasted, a page's address for one."""
     dataset_hint: ClassVar[str] = "copy it from the service's page"
@@ -103,10 +108,14 @@ class Backend(BaseModel, ABC):
     """The response header in which the service tells its version, in small letters."""
     filters: ClassVar[bool] = True
     """Whether the service takes filters; else they are checked here alone, on the metadata that it returns."""
+    forms: ClassVar[Forms] = Forms(loose=True)
+    """What its answers look like; what looks otherwise is somebody else's."""
     failures: ClassVar[tuple[Failure, ...]] = ()
     """The first row whose pattern fits the gist counts."""
     resend: ClassVar[bool] = True
     """Whether a request that may have arrived can be sent again."""
+    own_query: ClassVar[SecretStr] = SecretStr("")
+    """The query string that belongs to every request, where an address brings one. It may be a password."""
 
     backend: str
     api_base_url: str
@@ -122,6 +131,8 @@ class Backend(BaseModel, ABC):
     def _usable(self) -> Self:
         try:
             base = self._address()
+            if "?" in self.api_base_url and self.takes_own_query:
+                object.__setattr__(self, "own_query", SecretStr(parsed(self.api_base_url).query))
         except ValueError as error:
             raise ValueError(f"api_base_url {error}") from None
         values = {"api_base_url": base, "dataset_id": self._dataset_ids()}
@@ -133,6 +144,11 @@ class Backend(BaseModel, ABC):
     def timeout(self) -> float:
         """Seconds for everything that one retrieval does."""
         return self.options.timeout
+
+    @property
+    def takes_own_query(self) -> bool:
+        """Whether a query string in the address is part of an endpoint; else it came along with a page's address."""
+        return False
 
     def _address(self) -> str:
         return address(self.api_base_url, self.address_tail)
@@ -188,17 +204,30 @@ class Backend(BaseModel, ABC):
 
     def words(self, data: Any) -> str:
         """What an answer says in words about a failure."""
-        said = mapping(data)
-        return next((said[k] for k in ("message", "error_msg", "error", "detail") if isinstance(said.get(k), str)), "")
+        return words_in(data)
 
     def gist(self, reply: Reply) -> str:
-        """`<status> <code> <message>` of a failure, or `<status> page <version>`: what the `failures` table looks at."""
-        if not reply.is_json:
-            return f"{reply.status} page {reply.version}"
-        return f"{reply.status} {mapping(reply.data).get('code', '')} {self.words(reply.data)}"
+        """`<status> <code> <message>` of a failure in the service's own words: what the `failures` table looks at."""
+        return f"{reply.status} {code_in(reply.data)} {self.words(reply.data)}"
 
     def failure(self, reply: Reply) -> BridgeError | None:
-        """The error in the service's own terms for an answer that it doesn't accept; None leaves it to the status."""
-        gist = self.gist(reply)
+        """The error for an answer that the service doesn't accept; None leaves it to the status.
+
+        First comes who answered, then the service's table. There `<status> page <version>` stands for whatever isn't in
+        the service's own words: nothing, a page, or somebody else's answer whose status says enough.
+        """
+        if error := stranger(reply, self.product, self.forms, self._others()):
+            return error
+        gist = self.gist(reply) if in_own_words(reply, self.forms) else f"{reply.status} page {reply.version}"
         row = next((row for row in self.failures if re.match(row.pattern, gist)), None)
-        return row and row.kind(f"{row.happened} ({reply.said})", row.remedy, retry=row.retry)
+        if row is None:
+            return None
+        remedy = _RERANKED if row.inside and self.options.rerank else row.remedy
+        return row.kind(f"{row.happened} ({reply.said})", remedy, retry=row.retry)
+
+    def resembled(self, data: Any) -> str:
+        """Another service whose form an answer has, empty for none."""
+        return looks_like(form_of(data), self._others())
+
+    def _others(self) -> dict[str, Forms]:
+        return {kind.product: kind.forms for kind in Backend.__subclasses__() if not isinstance(self, kind)}

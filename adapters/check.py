@@ -8,6 +8,7 @@ from typing import Any
 from langbot_plugin.api.entities.builtin.rag import RetrievalContext, RetrievalResponse
 
 from adapters import load_backend, retrieve
+from adapters.typed import found_as_typed
 from bridge.errors import AuthError, BridgeError, SettingsError
 from bridge.http import Access, Pool
 
@@ -37,8 +38,8 @@ async def check(
         return
     yield Step("settings", True, f"{backend.product}, {backend.api_base_url}")
     known = False
+    access = pool if isinstance(pool, Access) else Access(pool)
     try:
-        access = pool if isinstance(pool, Access) else Access(pool)
         async with access.open(backend, query) as http:
             http.fresh = True
             datasets = await backend.describe(http)
@@ -56,7 +57,7 @@ async def check(
         step = "search" if known else _step(error)
         if error.answered and not known:
             yield Step("address", True, f"{error.where} answers")
-        yield Step(step, False, str(error))
+        yield Step(step, False, f"{error}{await found_as_typed(error, creation, retrieval, access, query)}")
         return
     took = (time.perf_counter() - started) * 1000
     told = "".join(f"; {note}" for note in found.metadata.get("notes", ()))

@@ -33,6 +33,8 @@ class BridgeError(RetrievalError):
         self.tries = 1
         self.answered = False
         """Whether the service was reached at all."""
+        self.foreign = False
+        """Whether somebody else answered in the service's place."""
 
     def at(self, where: str, tries: int = 1) -> Self:
         """Say which service failed, and after how many tries."""

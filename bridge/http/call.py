@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import NamedTuple
 from urllib.parse import urlencode, urlsplit
 
 import httpcore
@@ -17,9 +16,11 @@ from bridge.errors import BridgeError, UnavailableError, shortened
 from bridge.http.faults import BROKEN, by_exception, by_status
 from bridge.http.memory import KeptName
 from bridge.http.network import Network
-from bridge.http.pool import Lane, Pool, Target
+from bridge.http.pool import Lane, Pool
 from bridge.http.privacy import Privacy
+from bridge.http.redirects import is_followed
 from bridge.http.reply import Json, Reply, read
+from bridge.http.request import Request
 from bridge.http.service import Service
 from bridge.values import from_json, to_json
 
@@ -33,13 +34,6 @@ HEADERS = (
     (b"User-Agent", b"KnowledgeBridge/0.2"),
 )
 VERSION = re.compile(r"v?\d{1,4}(\.\d{1,6}){1,3}([.+-][a-z0-9]{1,8})?")
-
-
-class Request(NamedTuple):
-    """What is sent, and where to."""
-
-    target: Target
-    sent: httpcore.Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +52,10 @@ class Access:
         apart by address, key and tenant.
         """
         key = service.api_key.get_secret_value()
-        who = (self.tenant, sha256(f"{service.api_base_url}\0{key}".encode()).digest())
+        own_query = service.own_query.get_secret_value()
+        who = (self.tenant, sha256(f"{service.api_base_url}\0{own_query}\0{key}".encode()).digest())
         async with self.pool.lane(service, self.network) as lane:
-            http = Http(self, lane, service, Privacy(key, asked), who)
+            http = Http(self, lane, service, Privacy(key, asked, own_query), who)
             pause = self.pool.patience.call(who) if self.network.pause_after_failures else nullcontext()
             try:
                 with pause:
@@ -142,7 +137,9 @@ class Http:
         """The names on the top level of an answer, made fit to show."""
         if not isinstance(value, dict):
             return f"a JSON {'list' if isinstance(value, list) else type(value).__name__}"
-        return f"keys: {self.privacy.quote(', '.join(list(value)[:8])) or 'none'}"
+        keys = f"keys: {self.privacy.quote(', '.join(list(value)[:8])) or 'none'}"
+        other = self.service.resembled(value)
+        return f"{keys}; this looks like {other}" if other else keys
 
     @property
     def where(self) -> str:
@@ -152,7 +149,7 @@ class Http:
 
     def placed(self, error: BridgeError) -> BridgeError:
         """The error with the service that it belongs to."""
-        error.answered = self.answered
+        error.answered = self.answered and not error.foreign
         return error if error.where else error.at(self.where)
 
     def late(self) -> BridgeError:
@@ -203,8 +200,10 @@ class Http:
         return error.retry.after < left and (self.service.resend or error.retry.unsent)
 
     def _request(self, method: str, path: str, params: dict[str, str] | None, payload: Json) -> Request:
+        own = self.privacy.own_query
+        query = "&".join(filter(None, (urlencode(params), own))) if params else own
         text = self.service.api_base_url + path
-        target = self.lane.target(f"{text}?{urlencode(params)}" if params else text)
+        target = self.lane.target(f"{text}?{query}" if query else text)
         headers = [(b"Host", target.host), *HEADERS]
         if self.privacy.key:
             headers.append((b"Authorization", f"Bearer {self.privacy.key}".encode()))
@@ -225,6 +224,10 @@ class Http:
         self.tries += 1
         try:
             reply = await self._exchange(request)
+            if 300 <= reply.status < 400 and is_followed(
+                reply, request.sent.method.decode(), request.target.url.host.decode()
+            ):
+                reply = await self._exchange(request.with_slash())
             if self.service.accepts(reply):
                 return reply.data
             error = self.service.failure(reply) or by_status(reply)
@@ -249,7 +252,8 @@ class Http:
                 await response.aclose()
         data, is_json = from_json(body)
         words, quote = self.service.words, self.privacy.quote
-        return Reply(response.status, headers, data, is_json, body, request.target.path, told, words, quote)
+        proxied = self.lane.proxy is not None
+        return Reply(response.status, headers, data, is_json, body, request.target.path, told, words, quote, proxied)
 
 
 def _pause(state: tenacity.RetryCallState) -> float:

@@ -4,10 +4,11 @@ import asyncio
 import copy
 from typing import Any
 
+import httpx
 import pytest
 
 from adapters import Pool, retrieve
-from bridge.errors import BridgeError, NotFoundError, SettingsError
+from bridge.errors import BridgeError, NotFoundError, ResponseError, SettingsError, UnavailableError
 from tests.contract.cases import CASES
 from tests.contract.stand_in import answer, context, recording, service
 from tests.service import reply
@@ -434,3 +435,33 @@ async def test_only_what_may_pass_is_tried_again(name, requests, pool, no_waitin
     with service(CASE, recording("dify", name)) as calls, pytest.raises(BridgeError):
         await retrieve(context(CASE), pool)
     assert len(calls) == requests
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "message", "kind", "requests"),
+    [
+        (400, "invalid_param", "1 validation error for DatasetDetailResponse\nretrieval_model_dict", ResponseError, 1),
+        (400, "invalid_param", "Failed to request plugin daemon", UnavailableError, 2),
+        (500, "internal_server_error", "'weights'", UnavailableError, 2),
+    ],
+)
+async def test_a_look_up_that_fails_is_named_and_can_be_done_without(
+    status, code, message, kind, requests, service, pool, no_waiting
+):
+    service.looked_up = reply(status, {"code": code, "message": message, "status": status})
+    service.answers = [reply(body={"query": {"content": "q"}, "records": []})]
+    creation = {"api_base_url": service.base}
+    with pytest.raises(kind, match=r"look-up of the dataset's settings.*search_mode to semantic"):
+        await retrieve(context(CASE, creation=creation, retrieval={"search_mode": "auto"}), pool)
+    assert len(service.requests) == requests
+    assert not service.posts
+    await retrieve(context(CASE, creation=creation, retrieval={"search_mode": "semantic"}), pool)
+    assert len(service.requests) == requests + 1
+
+
+async def test_a_failure_inside_mentions_the_reranker_where_one_is_asked_for(pool, no_waiting):
+    told = httpx.Response(500, json={"code": "unknown", "message": "Internal Server Error", "status": 500})
+    for retrieval, mentioned in (({}, False), ({"rerank": True, "rerank_model": "a/b/c/d"}, True)):
+        with service(CASE, told), pytest.raises(UnavailableError) as failed:
+            await retrieve(context(CASE, retrieval=retrieval), pool)
+        assert ("rerank_model" in failed.value.remedy) is mentioned

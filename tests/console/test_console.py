@@ -129,6 +129,25 @@ async def test_a_connection_is_made_used_changed_and_its_key_never_shown(plugin,
     assert len(dify_service.posts) == 1
 
 
+async def test_an_addresss_own_query_is_never_shown_and_stays_until_the_address_changes(plugin):
+    secret = "code=Zm9vYmFyLXNlY3JldA"
+    found = reply(body={"records": [{"content": "a", "title": "t", "score": 0.9}]})
+    async with Service([found]) as kb:
+        settings = {"backend": "external_knowledge", "api_base_url": f"{kb.base}/kb?{secret}", "dataset_id": "kb-1"}
+        made = await saved(plugin, settings)
+        plugin.bases["a"] = {"backend": "connection", "connection": "shop"}
+        page = made["settings"]
+        assert page["api_base_url"] == f"{kb.base}/kb?…"
+        made = await saved(plugin, page, original="shop", revision=made["revision"])
+        tested = await say(plugin, "/test", settings=page, original="shop")
+        told = [made, tested, await search(plugin), await say(plugin, "/connections"), await say(plugin, "/overview")]
+        assert {request.path for request in kb.requests} == {f"/kb/retrieval?{secret}"}
+        assert secret not in json.dumps(told)
+    moved = {**page, "api_base_url": f"{kb.base}/else?…"}
+    refused = await say(plugin, "/connections/save", settings=moved, name="shop", original="shop")
+    assert "enter it whole" in refused["error"]
+
+
 async def test_a_blank_key_keeps_the_stored_one_and_a_new_one_replaces_it(plugin, dify_service):
     made = await saved(plugin, dify(dify_service))
     plugin.bases["a"] = {"backend": "connection", "connection": "shop"}

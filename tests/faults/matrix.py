@@ -258,7 +258,16 @@ def failing(status: int, **headers: str | None) -> Callable[[Kit], Answer]:
 
 
 def page(status: int, **headers: str | None) -> Callable[[Kit], Answer]:
-    return whole(status, lambda kit: kit.page, Content_Type="text/html; charset=utf-8", **headers)
+    """Somebody's page, with none of the service's headers."""
+    said: dict[str, str | None] = {"Content_Type": "text/html; charset=utf-8", "X_Version": None}
+    return whole(status, lambda kit: kit.page, **{**said, **headers})
+
+
+def strange(status: int, told: Any, **headers: str | None) -> Callable[[Kit], Answer]:
+    """What somebody else says: JSON, or a text."""
+    body = told.encode() if isinstance(told, str) else json.dumps(told).encode()
+    kind = "text/plain" if isinstance(told, str) else "application/json"
+    return whole(status, lambda _: body, **{"Content_Type": kind, "X_Version": None, **headers})
 
 
 def bare(status: int) -> Callable[[Kit], Answer]:
@@ -496,7 +505,7 @@ ECHOES = [
     ),
     Fault(
         "a failure in a page without a type",
-        answering(whole(418, lambda kit: b" " * 600 + kit.page, Content_Type=None)),
+        answering(whole(418, lambda kit: b" " * 600 + kit.page, Content_Type=None, X_Version=None)),
         ODD,
         1,
     ),
@@ -569,22 +578,90 @@ def _status(status: int) -> Fault:
     )
 
 
+PASSING = (502, 503, 504, 520, 521, 522, 523, 524, 530)
+BY_STATUS_OF_A_PAGE = {
+    404: Expected(GONE, 1),
+    429: Expected(LIMITED, 3),
+    500: Expected(AWAY, 1),
+    **dict.fromkeys(PASSING, Expected(AWAY, 3)),
+}
 DIFFERS_PAGE: dict[int, dict[str, Expected]] = {
-    **JINBA_ONCE,
-    400: {"dify": Expected(AWAY, 2), **TAKEN_AS_SETTINGS},
-    500: {"dify": Expected(AWAY, 2), "external_knowledge": Expected(AWAY, 2)},
+    **dict.fromkeys(PASSING, ONCE),
+    500: {"external_knowledge": Expected(AWAY, 2)},  # many a small server of the protocol fails with a page of its own
 }
 
 
 def _page(status: int) -> Fault:
-    kind, requests = BY_STATUS.get(status, Expected(AWAY if status >= 500 else ODD, 1))
+    kind, requests = BY_STATUS_OF_A_PAGE.get(status, Expected(ODD, 1))
     return Fault(f"{status} with a page", answering(page(status)), kind, requests, DIFFERS_PAGE.get(status, {}))
+
+
+def _in_front(name: str, answer: Callable[[Kit], Answer], says: str, kind: str = ODD) -> Fault:
+    return Fault(name, answering(answer), kind, 1, says=says)
+
+
+PLAIN_HTTP = "<html><head><title>400 The plain HTTP request was sent to HTTPS port</title></head></html>"
+IN_FRONT = [
+    _in_front("404 of APISIX", strange(404, {"error_msg": "404 Route Not Found"}), "api_base_url", GONE),
+    _in_front(
+        "404 of Kong",
+        strange(404, {"message": "no Route matched with those values", "request_id": "5f0b"}),
+        "api_base_url",
+        GONE,
+    ),
+    _in_front("404 of Traefik", strange(404, "404 page not found\n"), "api_base_url", GONE),
+    _in_front("404 of FastAPI", strange(404, {"detail": "Not Found"}), "api_base_url", GONE),
+    _in_front(
+        "403 page of Cloudflare", page(403, Server="cloudflare", CF_RAY="8f-FRA"), r"in front of .*\(cloudflare\)"
+    ),
+    _in_front(
+        "403 page that came through a CDN", page(403, Via="1.1 edge-7 (Varnish/7.4)"), r"in front of .*\(Varnish\)"
+    ),
+    _in_front(
+        "401 page of a login",
+        page(401, Server="nginx", WWW_Authenticate='Basic realm="x"'),
+        "a user name and a password",
+    ),
+    _in_front(
+        "401 of a login without a word", strange(401, "", WWW_Authenticate="Basic"), "a user name and a password"
+    ),
+    _in_front("400 of nginx to http at its https port", strange(400, PLAIN_HTTP, Content_Type="text/html"), "https://"),
+    _in_front(
+        "400 of Go to http at its https port",
+        strange(400, "Client sent an HTTP request to an HTTPS server.\n"),
+        "https://",
+    ),
+]
+
+STRANGERS: dict[str, tuple[Callable[[Kit], Answer], str]] = {
+    "dify": (
+        strange(404, "<!doctype html><title>404 Not Found</title>", Content_Type="text/html", X_Version="1.9.2"),
+        GONE,
+    ),
+    "ragflow": (
+        strange(404, {"code": 404, "data": None, "error": "Not Found", "message": "Not Found: /v1/retrieval"}),
+        GONE,
+    ),
+    "fastgpt": (strange(403, {"code": 403, "statusText": "unAuthorization", "message": "", "data": None}), AUTH),
+    "jinba": (strange(401, {"status": "failed", "error": {"name": "AuthError", "value": "no key"}}), AUTH),
+    "external_knowledge": (strange(403, {"error_code": 1002, "error_msg": "Authorization failed"}), AUTH),
+}
+"""What each service says where it doesn't know the path or the key, and what that comes to on the service itself."""
+
+
+def _another(kit: Kit) -> Fault:
+    answer, own = STRANGERS[kit.backend]
+    differs = {kit.backend: Expected(own, 1)}
+    says = f"looks like {kit.product}|^{kit.product}.* at "
+    return Fault(f"{kit.product} at the address", answering(answer), GONE, 1, differs, says=says)
 
 
 FAILED = [
     *map(_status, (s for s in registered(400, 499) if s != HTTPStatus.TOO_MANY_REQUESTS)),
     *map(_status, registered(500, 599)),
-    *map(_page, (400, 401, 403, 404, 405, 413, 429, 500, 502, 503, 504)),
+    *map(_page, (400, 401, 403, 404, 405, 413, 429, 500, *PASSING)),
+    *IN_FRONT,
+    *map(_another, KITS),
 ]
 
 
@@ -635,6 +712,14 @@ TLS = [
 ]
 
 PROXIES = [
+    Fault(
+        "http by a proxy that answers 403",
+        by_proxy("http", page(403, Server="squid/6.13")),
+        ODD,
+        1,
+        says=r"proxy_url.*\(squid\)",
+    )
+] + [
     Fault(f"{scheme} by a proxy {what}", place, AWAY, requests, differs, around=trusted, says=says)
     for scheme in ("http", "https")
     for what, place, requests, differs, says in (

@@ -145,7 +145,7 @@ async def test_a_redirect_is_not_followed(service, pool):
         service.answers = [reply(307, headers={"Location": f"{other.base}/secret?token=1"})]
         error = await failure(service, pool)
         assert isinstance(error, ResponseError)
-        assert "redirects to http://127.0.0.1" in str(error)
+        assert f"redirects to {other.base}/secret (" in str(error)
         assert "token" not in str(error)
         assert other.requests == []
 
@@ -360,14 +360,14 @@ async def test_what_is_no_json_is_told(body, service, pool):
     service.answers = [reply(body=body)]
     error = await failure(service, pool)
     assert isinstance(error, ResponseError)
-    assert "instead of JSON" in str(error)
+    assert ("broken JSON" if body[:1] in (b"{", b"[") else "instead of JSON") in str(error)
 
 
 async def test_remote_words_are_made_fit_to_show(service, pool):
-    said = f"<b>bad</b>\x00 key {KEY[4:]} for\n\n'secret question of Ada'" + "x" * 500
+    said = f"<b>bad</b>\x00 key {KEY[6:]} for\n\n'secret question of Ada' " + "x" * 500
     service.answers = [reply(400, {"message": said})]
     error = await failure(service, pool, "secret question of Ada")
-    assert "(400: bad key…)" in str(error)
+    assert "(400: bad key … for '…' xxx" in str(error)
 
 
 @pytest.mark.parametrize(
