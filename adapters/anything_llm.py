@@ -8,10 +8,12 @@ from collections import Counter
 from typing import Any, ClassVar, Literal
 from urllib.parse import quote, unquote
 
-from adapters.backend import Backend, Failure, Options
+from adapters.backend import Backend, Failure
+from adapters.options import Options
+from adapters.who import Forms
 from bridge.errors import AuthError, NotFoundError, ResponseError, Retry, UnavailableError
 from bridge.hits import Hit, listed, read_each, side_by_side
-from bridge.http import Http, Reply
+from bridge.http import Http
 from bridge.question import Question
 from bridge.values import digest, filled, link_in, mapping, number, text
 
@@ -20,15 +22,12 @@ CANDIDATES = 100
 _KEY = "Use a key of Settings > API keys; if it is right, check AnythingLLM's database"
 _SLUG = "Check dataset_id (the slug in the workspace's page address); if it is right, AnythingLLM's database"
 _LOG = "Read AnythingLLM's log; check its embedder, chat provider and vector store"
-_ADDRESS = "Set api_base_url to AnythingLLM's address, like http://host:3001"
 _FAILURES = (
     Failure("403  No valid api key", AuthError, "the API key was refused", _KEY, Retry(tries=2)),
+    Failure("403 ", ResponseError, "something in front of AnythingLLM refused the request", "Let it pass there"),
     Failure("400  Workspace .*not a valid", NotFoundError, "the workspace was not found", _SLUG),
-    Failure("500 Internal", UnavailableError, "the search failed and nothing says why", _LOG, Retry(tries=2)),
-    Failure(r"2\d\d <title", ResponseError, "the address answered AnythingLLM's web page", _ADDRESS),
+    Failure("500 page", UnavailableError, "the search failed and nothing says why", _LOG, Retry(tries=2)),
 )
-_OWN_WORDS = re.compile(rb"^Internal Server Error$|<title ?>AnythingLLM")
-"""What AnythingLLM says without JSON: of a failure inside, and at an address that isn't its API's."""
 _HEADER = re.compile(
     r"[^\n<]{0,60}<document_metadata>(.*?)</document_metadata>\s*|(?:search_document|passage): ", re.DOTALL
 )
@@ -49,6 +48,7 @@ class AnythingLLM(Backend):
     dataset_pattern: ClassVar[str] = r"(?<=/workspace/)[^/?#\s]+|^[^/?#\s]+$"
     dataset_hint: ClassVar[str] = "copy what follows /workspace/ in the workspace's page address"
     filters: ClassVar[bool] = False
+    forms: ClassVar[Forms] = Forms(own=r"403 error:text;|400 message:text;|500 words;")
     failures: ClassVar[tuple[Failure, ...]] = _FAILURES
 
     backend: Literal["anything_llm"] = "anything_llm"
@@ -79,10 +79,6 @@ class AnythingLLM(Backend):
                 ranked = "reranked" if info.get("vectorSearchMode") == "rerank" else "ranked by similarity"
                 lines += [f"{info['name']}: {count}, {ranked}"] if info.get("name") else []
         return lines
-
-    def gist(self, reply: Reply) -> str:
-        own = None if reply.is_json else _OWN_WORDS.search(reply.body[:2048])
-        return f"{reply.status} {own[0].decode()}" if own else super().gist(reply)
 
     def _payload(self, question: Question) -> dict[str, Any]:
         """The whole request; what is left out or out of bounds would silently be the workspace's own."""

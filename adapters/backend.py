@@ -1,79 +1,24 @@
-"""What a service is: the options it takes, its table of failures, and how it is searched."""
+"""What a service is: its settings, its table of failures, and how it is searched."""
 
 import re
 from abc import ABC, abstractmethod
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, SecretStr, model_validator
 
+from adapters.options import Options
+from adapters.who import Forms, form_of, in_own_words, looks_like, stranger
+from adapters.words import code_in, words_in
 from bridge.errors import BridgeError, Retry, SettingsError
 from bridge.filters import lookup
 from bridge.hits import Hit
 from bridge.http import Http, Reply
 from bridge.question import Question
-from bridge.settings import Key, Texts, address, or_default, without_unset
-from bridge.values import finite, mapping
+from bridge.settings import Key, Texts, address, parsed, without_unset
 
 SPARE = 10
-SearchMode = Literal["auto", "semantic", "full_text", "hybrid", "keyword"]
-
-
-def _top_k(value: Any) -> int:
-    return round(min(max(finite(value), 1), 100))
-
-
-class Options(BaseModel):
-    """How to search: the vocabulary that all services share. Values away from the default need a service that has them."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True, str_strip_whitespace=True)
-
-    modes: ClassVar[dict[str, str]] = {}
-    """search_mode to the service's own word; `auto` is always there."""
-    offers: ClassVar[frozenset[str]] = frozenset()
-    """Those of OPTIONAL that the service has."""
-    OPTIONAL: ClassVar[tuple[str, ...]] = (
-        "rerank",
-        "rerank_model",
-        "vector_weight",
-        "expand_query",
-        "candidates",
-        "token_limit",
-        "use_knowledge_graph",
-        "cross_languages",
-    )
-
-    top_k: Annotated[int, BeforeValidator(_top_k)] = 5
-    """At most how many passages, clamped to 1-100."""
-    score_threshold: Annotated[float, Field(ge=0, le=1), BeforeValidator(finite)] = 0.0
-    """Least similarity; 0 is off."""
-    search_mode: SearchMode = "auto"
-    rerank: bool = False
-    rerank_model: str = ""
-    vector_weight: Annotated[float, Field(ge=0, le=1), BeforeValidator(finite)] | None = None
-    """Share of meaning against words in a hybrid search; None is the service's own."""
-    expand_query: bool = False
-    candidates: Annotated[int, Field(ge=1, le=10_000), or_default(1024)] = 1024
-    token_limit: Annotated[int, Field(ge=1, le=20_000), or_default(5000)] = 5000
-    use_knowledge_graph: bool = False
-    cross_languages: Texts = ()
-    cite_source: bool = False
-    timeout: Annotated[float, Field(ge=1, le=110), or_default(12)] = 12.0
-    """Seconds for everything: tries, waits, body."""
-
-    _drop_unset = model_validator(mode="before")(without_unset)
-
-    @model_validator(mode="after")
-    def _available(self) -> Self:
-        if self.search_mode != "auto" and self.search_mode not in self.modes:
-            have = ", ".join(("auto", *self.modes))
-            raise ValueError(f"search_mode {self.search_mode} is not available here; use {have}")
-        for name in self.OPTIONAL:
-            if name not in self.offers and getattr(self, name) != type(self).model_fields[name].default:
-                raise ValueError(f"{name} is not available here; leave it at its default")
-        if self.vector_weight is not None and self.search_mode not in ("auto", "hybrid"):
-            raise ValueError("vector_weight works with search_mode hybrid (or auto); leave it blank")
-        return self
+_RERANKED = "Check the reranker and rerank_model, or switch rerank off; else read the service's log"
 
 
 class Failure(NamedTuple):
@@ -86,6 +31,8 @@ class Failure(NamedTuple):
     retry: Retry | None = None
     quoted: bool = True
     """Whether the service's own words may be shown."""
+    inside: bool = False
+    """Whether the search itself failed, so that a reranker that was asked for may be the cause."""
 
 
 class Backend(BaseModel, ABC):
@@ -95,7 +42,7 @@ class Backend(BaseModel, ABC):
 
     product: ClassVar[str]
     address_tail: ClassVar[str] = ""
-    """The pattern of what people paste behind the base URL, from its slash to the end."""
+    """The pattern of what people paste behind the base URL, from its slash to the end: pages and routes of the service."""
     dataset_pattern: ClassVar[str] = ""
     """What a dataset id looks like; it is searched for in what was pasted, a page's address for one."""
     dataset_hint: ClassVar[str] = "copy it from the service's page"
@@ -110,10 +57,14 @@ class Backend(BaseModel, ABC):
     """Whether the service takes filters; else they are checked here alone, on the metadata that it returns."""
     filter_hint: ClassVar[str] = ""
     """What to filter by where the service filters but may return no metadata to check it; blank: it always does."""
+    forms: ClassVar[Forms] = Forms(loose=True)
+    """What its answers look like; what looks otherwise is somebody else's."""
     failures: ClassVar[tuple[Failure, ...]] = ()
     """The first row whose pattern fits the gist counts."""
     resend: ClassVar[bool] = True
     """Whether a request that may have arrived can be sent again."""
+    own_query: ClassVar[SecretStr] = SecretStr("")
+    """The query string that belongs to every request, where an address brings one. It may be a password."""
 
     backend: str
     api_base_url: str
@@ -129,6 +80,8 @@ class Backend(BaseModel, ABC):
     def _usable(self) -> Self:
         try:
             base = self._address()
+            if "?" in self.api_base_url and self.takes_own_query:
+                object.__setattr__(self, "own_query", SecretStr(parsed(self.api_base_url).query))
         except ValueError as error:
             raise ValueError(f"api_base_url {error}") from None
         values = {"api_base_url": base, "dataset_id": self._dataset_ids()}
@@ -147,6 +100,11 @@ class Backend(BaseModel, ABC):
         parts = urlsplit(self.api_base_url)
         port = parts.port or {"http": 80, "https": 443}[parts.scheme]
         return self.backend, parts.scheme, parts.hostname, port
+
+    @property
+    def takes_own_query(self) -> bool:
+        """Whether a query string in the address is part of an endpoint; else it came along with a page's address."""
+        return False
 
     def _address(self) -> str:
         return address(self.api_base_url, self.address_tail)
@@ -216,20 +174,31 @@ class Backend(BaseModel, ABC):
 
     def words(self, data: Any) -> str:
         """What an answer says in words about a failure."""
-        said = mapping(data)
-        return next((said[k] for k in ("message", "error_msg", "error", "detail") if isinstance(said.get(k), str)), "")
+        return words_in(data)
 
     def gist(self, reply: Reply) -> str:
-        """`<status> <code> <message>` of a failure, or `<status> page <version>`: what the `failures` table looks at."""
-        if not reply.is_json:
-            return f"{reply.status} page {reply.version}"
-        return f"{reply.status} {mapping(reply.data).get('code', '')} {self.words(reply.data)}"
+        """`<status> <code> <message>` of a failure in the service's own words: what the `failures` table looks at."""
+        return f"{reply.status} {code_in(reply.data)} {self.words(reply.data)}"
 
     def failure(self, reply: Reply) -> BridgeError | None:
-        """The error in the service's own terms for an answer that it doesn't accept; None leaves it to the status."""
-        gist = self.gist(reply)
+        """The error for an answer that the service doesn't accept; None leaves it to the status.
+
+        First comes who answered, then the service's table. There `<status> page <version>` stands for whatever isn't in
+        the service's own words: nothing, a page, or somebody else's answer whose status says enough.
+        """
+        if error := stranger(reply, self.product, self.forms, self._others()):
+            return error
+        gist = self.gist(reply) if in_own_words(reply, self.forms) else f"{reply.status} page {reply.version}"
         row = next((row for row in self.failures if re.match(row.pattern, gist)), None)
         if row is None:
             return None
         said = reply.said if row.quoted else f"status {reply.status}"
-        return row.kind(f"{row.happened} ({said})", row.remedy, retry=row.retry)
+        remedy = _RERANKED if row.inside and self.options.rerank else row.remedy
+        return row.kind(f"{row.happened} ({said})", remedy, retry=row.retry)
+
+    def resembled(self, data: Any) -> str:
+        """Another service whose form an answer has, empty for none."""
+        return looks_like(form_of(data), self._others())
+
+    def _others(self) -> dict[str, Forms]:
+        return {kind.product: kind.forms for kind in Backend.__subclasses__() if not isinstance(self, kind)}

@@ -3,13 +3,14 @@
 import secrets
 import time
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from langbot_plugin.api.entities.builtin.rag import RetrievalContext, RetrievalResponse
 
 from adapters import load_backend, retrieve
 from adapters.backend import Backend
+from adapters.typed import found_as_typed
 from bridge.errors import AuthError, BridgeError, NotFoundError, SettingsError
 from bridge.http import Access, Http, Pool
 
@@ -49,7 +50,11 @@ async def check(
         return
     yield Step("settings", "ok", f"{backend.product}, {backend.api_base_url}")
 
-    looked = await _look(backend, access, asked)
+    async def as_typed(step: Step) -> Step:
+        more = await found_as_typed(step.error, creation, retrieval, access, asked) if step.error else ""
+        return replace(step, text=step.text + more)
+
+    looked = [await as_typed(step) for step in await _look(backend, access, asked)]
     for step in looked:
         yield step
     if looked and looked[-1].state == "failed":
@@ -69,7 +74,7 @@ async def check(
     except BridgeError as error:
         if error.answered and not looked:
             yield _answers(error.where)
-        yield _failed(error, "search" if looked else "")
+        yield await as_typed(_failed(error, "search" if looked else ""))
         return
     took = (time.perf_counter() - started) * 1000
     if not looked:

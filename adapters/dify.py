@@ -3,11 +3,12 @@
 POST /datasets/{id}/retrieve, GET /datasets/{id}; seen on 1.9.2, 1.12.1, 1.13.3, 1.14.2 and 1.16.0.
 """
 
+import re
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import model_validator
 
-from adapters.backend import Backend, Failure, Options
+from adapters.backend import Backend, Failure
 from adapters.dify_dataset import refuse_incomparable, refuse_unsearchable
 from adapters.dify_retrieval_model import (
     METHODS,
@@ -18,6 +19,8 @@ from adapters.dify_retrieval_model import (
     retrieval_model,
     without_threshold,
 )
+from adapters.options import Options
+from adapters.who import Forms
 from bridge.errors import (
     AuthError,
     BridgeError,
@@ -29,7 +32,7 @@ from bridge.errors import (
     UnavailableError,
 )
 from bridge.hits import Hit, read_each, side_by_side
-from bridge.http import Http
+from bridge.http import Http, Reply
 from bridge.links import absolute
 from bridge.question import Question
 from bridge.values import filled, joined, mapping, number, text
@@ -49,6 +52,9 @@ _NO_INDEX = "an economy or empty dataset"
 _NO_SETTINGS = "the request was not understood"
 _MAY_BE_THE_DATASET = (_INSIDE, _NO_INDEX, _NO_SETTINGS)
 """Failures that also come of a dataset that can't be searched like that."""
+_LOOK_UP = "the look-up of the dataset's settings failed"
+_NO_LOOK_UP = "Set search_mode to semantic or full_text (and rerank_model), which need none; or read Dify's log"
+_UUID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _FAILURES = (
     Failure("401", AuthError, "the API key was refused", _KEY),
     Failure("403.*rate limit", RateLimitedError, "the workspace's rate limit is reached", "Wait at least 60 s"),
@@ -58,12 +64,14 @@ _FAILURES = (
     Failure("404 page", NotFoundError, "that is not Dify's API", "Set api_base_url to the API's address (ends in /v1)"),
     Failure("404", NotFoundError, "the dataset was not found", "Check dataset_id, and whose key api_key is"),
     Failure(_COMPARED, SettingsError, "filters compare what is no number", _NUMBERS, quoted=False),
+    Failure(r"400 look-up \w* \d+ validation error", ResponseError, _LOOK_UP, _NO_LOOK_UP),
+    Failure("400 look-up|500 look-up internal", UnavailableError, _LOOK_UP, _NO_LOOK_UP, Retry(tries=2)),
     Failure(_OURS, ResponseError, "the request was not accepted", "Please report this with Dify's version"),
     Failure("400.*relation .* not exist", ResponseError, _NO_INDEX, "Set search_mode to auto or keyword", quoted=False),
-    Failure("400 (dataset_not_init|provider_|model_currently)", UnavailableError, _INSIDE, _MODELS),
-    Failure("400", UnavailableError, _INSIDE, _MODELS, Retry(tries=2)),
+    Failure("400 (dataset_not_init|provider_|model_currently)", UnavailableError, _INSIDE, _MODELS, inside=True),
+    Failure("400", UnavailableError, _INSIDE, _MODELS, Retry(tries=2), inside=True),
     Failure(r"500 \w+ '", ResponseError, _NO_SETTINGS, "Check that the dataset is no external one"),
-    Failure("500", UnavailableError, "Dify failed", "Read Dify's own log", Retry(tries=2)),
+    Failure("500", UnavailableError, "Dify failed", "Read Dify's own log", Retry(tries=2), inside=True),
 )
 """Contract of 1.9.2 to 1.16.0: a 400 that is none of ours is a passing fault of a model or the vector store."""
 
@@ -87,11 +95,15 @@ class Dify(Backend):
     """A Dify workspace's datasets, searched with a key of its service API."""
 
     product: ClassVar[str] = "Dify"
-    address_tail: ClassVar[str] = r"/(v1/)?datasets(/[^/]*)*$|/(console/)?api(/v1)?$|/v1$"
-    dataset_pattern: ClassVar[str] = r"(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+    address_tail: ClassVar[str] = rf"(/v1)?/datasets(/({_UUID}(/.*)?|create|connect))?$|^/(console/)?api(/v1)?$|/v1$"
+    dataset_pattern: ClassVar[str] = f"(?i){_UUID}"
     dataset_hint: ClassVar[str] = "copy the id (with its hyphens) out of the dataset's page address in Dify"
     query_limit: ClassVar[int] = 250
     version_header: ClassVar[str] = "x-version"
+    forms: ClassVar[Forms] = Forms(
+        own=r" code:text( message:\S+)?( params:\S+)?( status:\d+)?;| errors:\S+ message:text;|; .*x-version",
+        marks=r" code:text message:text status:\d+;| page; .*x-version| query:\{content\} records:list;",
+    )
     failures: ClassVar[tuple[Failure, ...]] = _FAILURES
 
     backend: Literal["dify"] = "dify"
@@ -142,6 +154,10 @@ class Dify(Backend):
                 except BridgeError:
                     return error
         return error
+
+    def gist(self, reply: Reply) -> str:
+        told = super().gist(reply)
+        return told.replace(" ", " look-up ", 1) if re.search("/datasets/[^/]+$", reply.path) else told
 
     async def _ask(self, dataset: str, model: dict[str, Any], question: Question, http: Http) -> list[Hit]:
         payload = {"query": question.text, "retrieval_model": model}

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from adapters.backend import Options
+from adapters.options import Options
 from bridge.errors import SettingsError
 from bridge.filters import DIFY_WORDS, Condition, Filter
 from bridge.values import mapping, number, text

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import SecretStr
 
 from adapters.backend import Backend, Failure
+from adapters.who import Forms
 from bridge.errors import AuthError, NotFoundError, ResponseError, Retry, SettingsError, UnavailableError
 from bridge.filters import DIFY_WORDS
 from bridge.hits import Hit, read_each, side_by_side
@@ -14,10 +15,16 @@ from bridge.settings import Key
 from bridge.values import digest, filled, first, link_in, mapping, number, text
 
 _FAILURES = (
-    Failure(r"\d+ (1001|1002|109)|40[13]", AuthError, "the API key was refused", "Check api_key"),
-    Failure(r"\d+ 2001|404 \d", NotFoundError, "the knowledge was not found", "Check dataset_id"),
+    Failure(r"\d+ (1001|1002|109)\b|40[13]", AuthError, "the API key was refused", "Check api_key"),
     Failure(
-        "404", NotFoundError, "no external knowledge API here", "Set api_base_url to what stands before /retrieval"
+        "404 page", NotFoundError, "no external knowledge API here", "Set api_base_url to what stands before /retrieval"
+    ),
+    Failure(r"\d+ 2001\b|404", NotFoundError, "the knowledge was not found", "Check dataset_id"),
+    Failure(
+        r"(?s)(2\d\d|400|422) .*(?i:requir|missing|not provided)",
+        SettingsError,
+        "the route wants another argument",
+        "Check that api_base_url leads to an external knowledge route, then dataset_id",
     ),
     Failure("400|422", SettingsError, "the request was not accepted", "Check dataset_id and filters"),
     Failure(
@@ -35,10 +42,19 @@ class ExternalKnowledge(Backend):
     product: ClassVar[str] = "External Knowledge"
     address_tail: ClassVar[str] = "/retrieval$"
     filter_hint: ClassVar[str] = "Filter by a field that the server returns in a record's metadata"
+    forms: ClassVar[Forms] = Forms(
+        own=r" error_code:| detail:| code:\S+ (data:\S+ )?message:text;|(401|403|500) words;|500 page;",
+        marks=r" error_code:\d+ error_msg:text;",
+        loose=True,  # the protocol's form of an error is a convention
+    )
     failures: ClassVar[tuple[Failure, ...]] = _FAILURES
 
     backend: Literal["external_knowledge"] = "external_knowledge"
     api_key: Key = SecretStr("")
+
+    @property
+    def takes_own_query(self) -> bool:
+        return True
 
     async def search(self, question: Question, http: Http) -> list[Hit]:
         async def one(knowledge: str) -> list[Hit]:
@@ -54,11 +70,6 @@ class ExternalKnowledge(Backend):
     def accepts(self, reply: Reply) -> bool:
         answer = mapping(reply.data)
         return super().accepts(reply) and ("records" in answer or not answer.keys() & {"error_code", "code"})
-
-    def gist(self, reply: Reply) -> str:
-        answer = mapping(reply.data)
-        code = answer.get("error_code", answer.get("code"))
-        return super().gist(reply) if code is None else f"{reply.status} {code} {self.words(answer)}"
 
     def _payload(self, question: Question, knowledge: str) -> dict[str, Any]:
         options, where = self.options, question.where

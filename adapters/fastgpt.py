@@ -3,7 +3,10 @@
 import math
 from typing import Any, ClassVar, Literal
 
-from adapters.backend import Backend, Failure, Options
+from adapters.backend import Backend, Failure
+from adapters.options import Options
+from adapters.who import Forms
+from adapters.words import told_in
 from bridge.errors import AuthError, NotFoundError, RateLimitedError, ResponseError, Retry, UnavailableError
 from bridge.hits import Hit, listed, read_each, side_by_side
 from bridge.http import Http, Reply
@@ -27,7 +30,7 @@ _FAILURES = (
     Failure(r"\d+ aiPointsNotEnough", UnavailableError, "the team's AI points are used up", "Buy points in FastGPT"),
     Failure(r"400|\d+ missingParams", ResponseError, "the request was not accepted", _REQUEST),
     Failure("404", NotFoundError, "no FastGPT API here", _ADDRESS),
-    Failure(r"500 \S+ \d", UnavailableError, "the search failed inside FastGPT", _MODELS, Retry(tries=2)),
+    Failure(r"500 \S+ \d", UnavailableError, "the search failed inside FastGPT", _MODELS, Retry(tries=2), inside=True),
     Failure(r"200 \S+ \d", ResponseError, "the search was refused", "Check the settings and FastGPT's version"),
 )
 _MEASURES = (("reRank", "rerank"), ("embedding", "similarity"), ("fullText", "text_rank"))
@@ -50,10 +53,15 @@ class FastGPT(Backend):
     """Datasets that the key's owner may read."""
 
     product: ClassVar[str] = "FastGPT"
-    address_tail: ClassVar[str] = r"/(api/core(/.*)?|api/v1(/.*)?|api|dataset(/.*)?)$"
+    address_tail: ClassVar[str] = (
+        r"/api(/core(/dataset(/\w+)?)?|/v1(/chat(/completions)?)?)?$|/dataset/(list|detail)$|^/dataset$"
+    )
     dataset_pattern: ClassVar[str] = r"(?i)(?<![0-9a-f])[0-9a-f]{24}(?![0-9a-f])"
     dataset_hint: ClassVar[str] = "copy the 24 digits out of the dataset's page address in FastGPT"
     filters: ClassVar[bool] = False
+    forms: ClassVar[Forms] = Forms(
+        own=r" code:\d+ .*statusText:|(400|413) words;", marks=r" code:\d+ .*statusText:text"
+    )
     failures: ClassVar[tuple[Failure, ...]] = _FAILURES
 
     backend: Literal["fastgpt"] = "fastgpt"
@@ -76,12 +84,8 @@ class FastGPT(Backend):
         return super().accepts(reply) and mapping(reply.data).get("code") == 200
 
     def gist(self, reply: Reply) -> str:
-        answer = mapping(reply.data)
-        return (
-            f"{reply.status} {answer.get('statusText') or '-'} {answer.get('code')} {self.words(answer)}"
-            if answer
-            else super().gist(reply)
-        )
+        answer = told_in(reply.data)[0]
+        return f"{reply.status} {answer.get('statusText') or '-'} {answer.get('code')} {self.words(answer)}"
 
     def _payload(self, question: Question, dataset: str) -> dict[str, Any]:
         options = self.options

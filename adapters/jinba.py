@@ -5,7 +5,10 @@ from urllib.parse import quote
 
 from pydantic import model_validator
 
-from adapters.backend import Backend, Failure, Options
+from adapters.backend import Backend, Failure
+from adapters.options import Options
+from adapters.who import Forms
+from adapters.words import told_in
 from bridge.errors import AuthError, NotFoundError, ResponseError, SettingsError
 from bridge.hits import Hit, read_each
 from bridge.http import Http, Reply
@@ -21,6 +24,12 @@ _FAILURES = (
         AuthError,
         "the API key was refused",
         "Use the key in the flow's own settings; a new key ends the old one",
+    ),
+    Failure(
+        "404 page",
+        NotFoundError,
+        "no such flow or API here",
+        "Check api_base_url, then flow_id and that it is published",
     ),
     Failure(
         "404", NotFoundError, "the flow was not found", "Check flow_id and api_base_url, and that the flow is published"
@@ -42,8 +51,13 @@ class Jinba(Backend):
     """A flow that searches a knowledge base, or any URL that takes query, knowledgeBaseId, topK and threshold."""
 
     product: ClassVar[str] = "Jinba"
-    address_tail: ClassVar[str] = r"/(api/v2(/.*)?|api)$"
+    address_tail: ClassVar[str] = r"/api(/v2(/external(/flows(/[^/]+(/published-run)?)?)?)?)?$"
     filters: ClassVar[bool] = False
+    forms: ClassVar[Forms] = Forms(
+        own=r" status:text| stepOutputs:|^((?!error:\{code details).)* success:(true|false)",
+        marks=r" stepOutputs:\{| error:\{(message )?name( traceback)?( value)?\} (\S+ )*status:text| runId:text status:text;",
+        loose=True,  # the documentation says nothing about the bodies of errors
+    )
     failures: ClassVar[tuple[Failure, ...]] = _FAILURES
     resend: ClassVar[bool] = False  # every run costs credits, and a flow may do more than search
 
@@ -74,9 +88,13 @@ class Jinba(Backend):
         """Also the route: a flow has a key of its own."""
         return *super().key_owner, self.route
 
+    @property
+    def takes_own_query(self) -> bool:
+        return self.route == "search_url"
+
     def _address(self) -> str:
         if self.route == "search_url":
-            return parsed(self.api_base_url)._replace(fragment="").geturl()
+            return parsed(self.api_base_url)._replace(query="", fragment="").geturl()
         return super()._address()
 
     def _dataset_ids(self) -> tuple[str, ...]:
@@ -105,9 +123,8 @@ class Jinba(Backend):
         return super().accepts(reply) and answer.get("status") != "failed" and answer.get("success") is not False
 
     def words(self, data: Any) -> str:
-        error = mapping(mapping(data).get("error"))
-        said = text(error.get("value")) or text(error.get("message"))
-        return f"{text(error.get('name'))}: {said}".strip(": ") if error else super().words(data)
+        name = text(told_in(data)[0].get("name"))
+        return f"{name}: {super().words(data)}".strip(": ")
 
     def _records(self, answer: Any, http: Http) -> list[Any]:
         """The list of hits in what a flow left, wherever it stands; an answer without one is an error, not "no hits"."""

@@ -4,7 +4,9 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import model_validator
 
-from adapters.backend import Backend, Failure, Options
+from adapters.backend import Backend, Failure
+from adapters.options import Options
+from adapters.who import Forms
 from bridge.errors import AuthError, NotFoundError, ResponseError, Retry, SettingsError, UnavailableError
 from bridge.filters import DIFY_WORDS, Filter
 from bridge.hits import Hit, read_each
@@ -16,6 +18,7 @@ from bridge.values import filled, first, link_in, mapping, number, worst_last
 _KEY = "Use an API key of the RAGFlow user who owns the datasets"
 _OWNER = "Check dataset_id, and that api_key belongs to its owner or team"
 _MODELS = "Check the embedding, rerank and chat models in RAGFlow, and rerank_model here"
+_INSIDE = "the search failed inside RAGFlow"
 _REPORT = "Please report this with RAGFlow's version"
 _UNKNOWN = "200 10[12] .*own the d|200 10[128] .*(lacks permission|UUID)"
 _NO_MODEL = r"200 100 (LookupError|Exception\('No default|.*not authorized)"
@@ -33,13 +36,15 @@ _FAILURES = (
         "200 102 .*embedding model", SettingsError, "dataset_id mixes embedding models", "Make a knowledge base each"
     ),
     Failure(_NO_MODEL, SettingsError, "a model is missing", _MODELS),
-    Failure(_OURS, ResponseError, "the request failed", _REPORT),
-    Failure("200 1", UnavailableError, "the search failed inside RAGFlow", "Read RAGFlow's own log", Retry(tries=2)),
+    Failure(_OURS, ResponseError, "the request failed", _REPORT, inside=True),
+    Failure("200 1", UnavailableError, _INSIDE, "Read RAGFlow's own log", Retry(tries=2), inside=True),
     Failure(
         "404", NotFoundError, "no RAGFlow API here", "Set api_base_url to RAGFlow's address, like http://host:9380"
     ),
 )
 _PASSAGES = ("content", "content_with_weight")
+_ROUTES = "dataset|datasets|file|files|chunk|testing|configuration|logs|(dataset|data-source)-[a-z-]+|knowledge-?graph"
+_TAIL = rf"/api(/v1(/(retrieval|datasets(/.*)?))?)?$|/(datasets?|knowledge)(/({_ROUTES}|[0-9a-f]{{32}}))+$|^/(v1|datasets?|knowledge)$"
 _WORDS = {**DIFY_WORDS, "ne": ("≠", "≠")}
 
 
@@ -61,10 +66,15 @@ class RAGFlow(Backend):
     """Datasets of a RAGFlow server that have one embedding model."""
 
     product: ClassVar[str] = "RAGFlow"
-    address_tail: ClassVar[str] = r"/(api/v1(/(retrieval|datasets).*)?|v1|api|(datasets?|knowledge)(/.*)?)$"
+    address_tail: ClassVar[str] = _TAIL
     dataset_pattern: ClassVar[str] = r"(?i)(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])"
     dataset_hint: ClassVar[str] = "copy the 32 digits out of the dataset's page address in RAGFlow"
     filter_hint: ClassVar[str] = "Filter by document_id, or update RAGFlow: it returns metadata from 0.25.3 on"
+    forms: ClassVar[Forms] = Forms(
+        own=r" code:\d+( data:(\w+|\{[^}]*\}))?( error:text)?( message:(text|null))?;",
+        marks=r" code:(10\d|40\d|500) data:(null|false) (error:text )?message:text;| code:10\d message:text;"
+        r"| data:\{chunks doc_aggs",
+    )
     failures: ClassVar[tuple[Failure, ...]] = _FAILURES
 
     backend: Literal["ragflow"] = "ragflow"
@@ -72,7 +82,7 @@ class RAGFlow(Backend):
 
     async def search(self, question: Question, http: Http) -> list[Hit]:
         answer = await http.post("/api/v1/retrieval", self._payload(question))
-        if _NOTHING_INDEXED in self.words(answer):
+        if answer["code"] != 0:  # the one failure that is accepted
             http.note("RAGFlow has nothing indexed for this user yet; parse the documents there")
             return []
         data = mapping(mapping(answer).get("data"))

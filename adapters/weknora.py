@@ -5,7 +5,9 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import model_validator
 
-from adapters.backend import Backend, Failure, Options
+from adapters.backend import Backend, Failure
+from adapters.options import Options
+from adapters.who import Forms
 from bridge.errors import AuthError, NotFoundError, ResponseError, Retry, SettingsError, UnavailableError
 from bridge.filters import Condition, Filter
 from bridge.hits import Hit, listed, read_each, side_by_side
@@ -29,6 +31,7 @@ _FAILURES = (
     Failure("401  Unauthorized: ", AuthError, "the API key was refused", _KEY),
     Failure("403  Forbidden: API key scope", AuthError, "the key may not search", "Give it the capability retrieve"),
     Failure("403 1002", AuthError, "the key may not read this knowledge base", f"{_KEY}, and check what it may read"),
+    Failure("40[13]  ", ResponseError, "something in front of WeKnora refused the request", "Let it pass there"),
     Failure("409 TENANT_REQUIRED", SettingsError, "api_key is a platform's key", _KEY),
     Failure(
         "404 1003", NotFoundError, "the knowledge base was not found", "Check dataset_id, and whose key api_key is"
@@ -89,6 +92,11 @@ class WeKnora(Backend):
     dataset_hint: ClassVar[str] = "copy the id (with its hyphens) out of the knowledge base's page address in WeKnora"
     key_header: ClassVar[tuple[str, str]] = ("X-API-Key", "")
     filters: ClassVar[bool] = False
+    forms: ClassVar[Forms] = Forms(
+        own=r" error:\{code details message\} success:false;|^\d+ (code:text )?error:text( message:text)?;"
+        r"| data:\S+.* success:true;|404 words;",
+        marks=r" error:\{code details message\} success:false;",
+    )
     failures: ClassVar[tuple[Failure, ...]] = _FAILURES
 
     backend: Literal["weknora"] = "weknora"

@@ -39,6 +39,8 @@ class BridgeError(RetrievalError):
         """Whether the service was reached at all."""
         self.by_address = False
         """Whether the address did it, and not what it was asked for: no connection, no answer in time, a gateway's 502."""
+        self.foreign = False
+        """Whether somebody else answered in the service's place."""
 
     def at(self, where: str, tries: int = 1) -> Self:
         """Say which service failed, and after how many tries."""

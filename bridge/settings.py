@@ -10,6 +10,9 @@ from pydantic import BeforeValidator, SecretStr, ValidationError
 
 from bridge.values import finite
 
+HIDDEN = "…"
+"""What stands for a query string that isn't shown."""
+
 
 def without_unset(values: Any) -> Any:
     """Settings without blanks around; null and blank ones mean: not set."""
@@ -63,6 +66,8 @@ def parsed(value: str) -> SplitResult:
         raise ValueError("is no address; type it like https://host or http://host:port")
     if parts.scheme.lower() not in ("http", "https"):
         raise ValueError("must start with http:// or https://")
+    if parts.query == HIDDEN:
+        raise ValueError("hides what stands behind its question mark; enter it whole")
     if parts.username is not None or parts.password is not None:
         raise ValueError("must not hold a user name or password; the key has a field of its own")
     return parts
@@ -72,13 +77,28 @@ def parsed(value: str) -> SplitResult:
 def address(value: str, tail: str) -> str:
     """The base URL meant by a pasted address: no blanks, no closing slash, nothing that the pattern `tail` knows.
 
-    Raises ValueError with what to type where it can't be read.
+    `/.` at the end says that nothing of the path is a tail. ValueError with what to type where it can't be read.
     """
     parts = parsed(value)
     path = re.sub(r"/{2,}", "/", parts.path).rstrip("/")
-    if tail and (found := re.search(tail, path, re.IGNORECASE)):
+    if path.endswith("/."):
+        path = path[:-2]
+    elif tail and (found := re.search(tail, path, re.IGNORECASE)):
         path = path[: found.start()]
     return f"{parts.scheme.lower()}://{parts.netloc.lower()}{path.rstrip('/')}"
+
+
+def shown(value: Any) -> Any:
+    """A stored address for a browser: its query string, which may be a password, is hidden."""
+    place, mark, _ = value.partition("?") if isinstance(value, str) else (value, "", "")
+    return f"{place}?{HIDDEN}" if mark else value
+
+
+def whole(value: str) -> str:
+    """A pasted address marked so that `address` takes nothing off it: what a check tries where the rest fails."""
+    text = value.strip().strip("\"'`<>").strip().partition("#")[0]
+    path, mark, rest = text.partition("?")
+    return f"{path.rstrip('/').removesuffix('/.')}/.{mark}{rest}"
 
 
 def _scheme(text: str) -> str:

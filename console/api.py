@@ -11,6 +11,7 @@ from langbot_plugin.api.entities.builtin.rag import RetrievalResponse
 from adapters import Access, load_backend
 from adapters.check import check
 from bridge.errors import BridgeError, SettingsError
+from bridge.settings import HIDDEN, shown
 from console.connections import KEPT, Connections, Storage
 from console.journal import Journal
 
@@ -139,16 +140,19 @@ def _since(started: float) -> int:
 
 
 async def _settings(plugin: Plugin, asked: Answer) -> Answer:
-    """The settings of the page's form; a blank key is the stored one of the connection that is being changed.
+    """The settings of the page's form; what the page wasn't shown is that of the connection that is being changed.
 
     SettingsError where the stored key belongs to another service or address: it goes nowhere else.
     """
     given = asked.get("settings")
     settings = {str(name): value for name, value in given.items()} if isinstance(given, Mapping) else {}
     original = str(asked.get("original") or "")
-    if original and not settings.get("api_key"):
+    address = settings.get("api_base_url")
+    if original and (not settings.get("api_key") or str(address).endswith(HIDDEN)):
         stored = (await plugin.connections.get(plugin, original)).settings
-        kept = {name: stored[name] for name in KEPT if stored.get(name)}
+        if address == shown(stored.get("api_base_url")):
+            settings["api_base_url"] = stored["api_base_url"]
+        kept = {name: stored[name] for name in KEPT if stored.get(name) and not settings.get(name)}
         settings |= kept
         if kept:
             _of_same_owner(settings, stored)

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from bridge.beside import Beside
 from bridge.errors import BridgeError, SettingsError
+from bridge.settings import shown
 from bridge.values import mapping, text
 
 log = logging.getLogger(__name__)
@@ -55,8 +56,10 @@ class Connection:
     revision: str
 
     def shown(self) -> dict[str, Any]:
-        """What a browser may see: no key, only whether there is one."""
+        """What a browser may see: no key, only whether there is one, and no address's query string."""
         settings = {name: value for name, value in self.settings.items() if name not in KEPT}
+        if "api_base_url" in settings:
+            settings["api_base_url"] = shown(settings["api_base_url"])
         return {
             "name": self.name,
             "revision": self.revision,

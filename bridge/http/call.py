@@ -2,23 +2,22 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
-from hashlib import sha256
-from typing import NamedTuple
 from urllib.parse import urlencode, urlsplit
 
 import httpcore
 
 from bridge.errors import BridgeError, ResponseError, UnavailableError, shortened
 from bridge.http.faults import BROKEN, by_exception, by_status
-from bridge.http.lane import Lane, Target
+from bridge.http.lane import Lane
 from bridge.http.memory import KeptName
 from bridge.http.network import Network
 from bridge.http.pool import Pool
 from bridge.http.privacy import Privacy
+from bridge.http.redirects import is_followed
 from bridge.http.reply import Json, Reply, packed, read
+from bridge.http.request import Request
 from bridge.http.retry import Retries
 from bridge.http.service import Service
 from bridge.values import from_json, to_json
@@ -36,56 +35,12 @@ HEADERS = (
 VERSION = re.compile(r"v?\d{1,4}(\.\d{1,6}){1,3}([.+-][a-z0-9]{1,8})?")
 
 
-class Request(NamedTuple):
-    """What is sent, and where to."""
-
-    target: Target
-    sent: httpcore.Request
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """A pool as one installation uses it: over its network, with a memory of its own."""
-
-    pool: Pool
-    network: Network = field(default_factory=Network)
-    tenant: str = ""
-
-    @asynccontextmanager
-    async def open(self, service: Service, asked: str = "") -> AsyncIterator["Http"]:
-        """An Http for one retrieval. What runs inside ends within the service's timeout, or as UnavailableError.
-
-        `asked` is kept out of every text, like the key. Answers that are kept belong to address, key and tenant; an
-        address that fails is left alone for the tenant, as far as the network says so.
-        """
-        key = service.api_key.get_secret_value()
-        who = (self.tenant, sha256(f"{service.api_base_url}\0{key}".encode()).digest())
-        patience = self.pool.patience
-        async with self.pool.lane(service, self.network) as lane:
-            http = Http(self, lane, service, Privacy(key, asked), who, self.pool.clock())
-            name, heard = (self.tenant, service.api_base_url), lane.answers
-            try:
-                http.probe = self.network.pause_after_failures and patience.probing(name)
-                try:
-                    async with asyncio.timeout(service.timeout):
-                        yield http
-                except TimeoutError:
-                    raise http.late() from None
-            except BridgeError as error:
-                http.doubt()
-                if error.by_address:
-                    patience.failed(name, error, http.started)
-                raise http.placed(error) from None
-            finally:
-                if lane.answers != heard:  # anybody's: a call may be late because its dataset is slow
-                    patience.answered(name)
-
-
 @dataclass(slots=True)
 class Http:
     """Requests of one retrieval, bound to one service: its address, key and deadline. Made by `Access.open`."""
 
-    access: Access
+    pool: Pool
+    network: Network
     lane: Lane
     service: Service
     privacy: Privacy
@@ -115,7 +70,7 @@ class Http:
         """
         if not keep:
             return await self._send("GET", path, params=params)
-        memory, name = self.access.pool.memory, (*self.who, path, str(params))
+        memory, name = self.pool.memory, (*self.who, path, str(params))
         kept = None if self.fresh else memory.get(name)
         if kept is None or kept.age > KEPT_AT_MOST:
             answer = await self._send("GET", path, params=params)
@@ -123,7 +78,7 @@ class Http:
             return answer
         self.relied_on.append(name)
         if kept.age > keep:
-            self.access.pool.beside.start(name, lambda: self._renew(name, path, params))
+            self.pool.beside.start(name, lambda: self._renew(name, path, params))
         return kept.answer
 
     async def look_up(self, path: str, keep: float) -> Json | None:
@@ -140,17 +95,17 @@ class Http:
 
     async def _renew(self, name: KeptName, path: str, params: dict[str, str] | None) -> None:
         """Ask anew for what is kept under `name`; a failure leaves it as it is, since the search shows what is wrong."""
-        pool = self.access.pool
+        pool = self.pool
         with suppress(BridgeError, TimeoutError):
-            async with asyncio.timeout(self.service.timeout), pool.lane(self.service, self.access.network) as lane:
-                http = Http(self.access, lane, self.service, self.privacy, self.who, pool.clock())
+            async with asyncio.timeout(self.service.timeout), pool.lane(self.service, self.network) as lane:
+                http = Http(self.pool, self.network, lane, self.service, self.privacy, self.who, pool.clock())
                 pool.memory.keep(name, await http.get(path, params))
 
     def doubt(self) -> None:
         """After a failure of the service's: what was kept may be what misled the call, so it is asked for again."""
         if self.answered:
             for name in self.relied_on:
-                self.access.pool.memory.drop(name)
+                self.pool.memory.drop(name)
 
     async def post(self, path: str, payload: Json) -> Json:
         """The JSON that `payload` is answered with. Raises BridgeError."""
@@ -164,7 +119,9 @@ class Http:
         """The names on the top level of an answer, made fit to show."""
         if not isinstance(value, dict):
             return f"a JSON {'list' if isinstance(value, list) else type(value).__name__}"
-        return f"keys: {self.privacy.quote(', '.join(list(value)[:8])) or 'none'}"
+        keys = f"keys: {self.privacy.quote(', '.join(list(value)[:8])) or 'none'}"
+        other = self.service.resembled(value)
+        return f"{keys}; this looks like {other}" if other else keys
 
     @property
     def where(self) -> str:
@@ -174,7 +131,7 @@ class Http:
 
     def placed(self, error: BridgeError) -> BridgeError:
         """The error with the service that it belongs to."""
-        error.answered = self.answered
+        error.answered = self.answered and not error.foreign
         return error if error.where else error.at(self.where)
 
     def late(self) -> BridgeError:
@@ -200,13 +157,15 @@ class Http:
             if self.probe and error.by_address:
                 raise
             failed = error
-        service, clock = self.service, self.access.pool.clock
+        service, clock = self.service, self.pool.clock
         retries = Retries(service.timeout, self.started + service.timeout, service.resend, clock)
         return await retries.after(failed, lambda: self._try(request))
 
     def _request(self, method: str, path: str, params: dict[str, str] | None, payload: Json) -> Request:
+        own = self.privacy.own_query
+        query = "&".join(filter(None, (urlencode(params), own))) if params else own
         text = self.service.api_base_url + path
-        target = self.lane.target(f"{text}?{urlencode(params)}" if params else text)
+        target = self.lane.target(f"{text}?{query}" if query else text)
         headers = [(b"Host", target.host), *HEADERS]
         if self.privacy.key:
             name, before = self.service.key_header
@@ -226,6 +185,10 @@ class Http:
         told: BridgeError | None = None
         try:
             reply = await self._exchange(request)
+            if 300 <= reply.status < 400 and is_followed(
+                reply, request.sent.method.decode(), request.target.url.host.decode()
+            ):
+                reply = await self._exchange(request.with_slash())
             if self.service.accepts(reply):
                 self.lane.answers += 1
                 return reply.data
@@ -256,4 +219,5 @@ class Http:
                 await response.aclose()
         data, is_json = from_json(body)
         words, quote = self.service.words, self.privacy.quote
-        return Reply(response.status, headers, data, is_json, body, request.target.path, told, words, quote)
+        proxied = self.lane.proxy is not None
+        return Reply(response.status, headers, data, is_json, body, request.target.path, told, words, quote, proxied)

@@ -6,7 +6,6 @@ import ssl
 import time
 from email.utils import parsedate_to_datetime
 from typing import TypeVar
-from urllib.parse import urlsplit
 
 import httpcore
 
@@ -21,6 +20,7 @@ from bridge.errors import (
     UnavailableError,
     shortened,
 )
+from bridge.http.redirects import adds_a_slash, place
 from bridge.http.reply import Reply
 
 BROKEN = (
@@ -31,6 +31,8 @@ BROKEN = (
     httpcore.UnsupportedProtocol,
 )
 """What httpcore raises where there is no whole answer."""
+PASSING = frozenset({408, 502, 503, 504, 530, *range(520, 525)})
+"""Statuses of a service, or of what stands in front of it, that is away for the moment; 52x and 530 are Cloudflare's."""
 E = TypeVar("E", bound=BaseException)
 _PROXY = "Check proxy_url in the plugin's configuration"
 
@@ -44,16 +46,15 @@ def by_status(reply: Reply) -> BridgeError:
                 f"the answer is no search result ({said})", "Check api_base_url and the service's version"
             )
         case _ if 200 <= status < 300:
-            what = "a web page" if reply.html else "something" if reply.body else "nothing"
-            return ResponseError(
-                f"the address answered {what} instead of JSON (status {status})",
-                "Enter the address of the service's API in api_base_url, not that of its web page",
-            )
+            what, remedy = _no_json(reply)
+            return ResponseError(f"{what} (status {status})", remedy)
         case _ if 300 <= status < 400:
-            target = reply.quote(_origin(reply.headers.get("location", "")))
+            target = reply.quote(place(reply))
             return ResponseError(
                 f"the address redirects{f' to {target}' if target else ''} (status {status})",
-                "Enter the address it leads to in api_base_url",
+                "Let its route answer without the slash at the end"
+                if adds_a_slash(reply)
+                else "Enter the address it leads to in api_base_url, unless that is a page to log in",
             )
         case 401 | 403:
             return AuthError(f"the API key was refused ({said})", "Check api_key and what its owner may read")
@@ -70,8 +71,9 @@ def by_status(reply: Reply) -> BridgeError:
                 f"Wait {f'{after:.0f} s' if 0 < after < 86_400 else 'a while'}, or ask less often",
                 retry=Retry(after, unsent=True),
             )
-        case 408 | 502 | 503 | 504:
-            return UnavailableError(f"the service is not ready ({said})", "Check that it runs", retry=Retry())
+        case _ if status in PASSING:
+            check = f"Check that it runs{' and that proxy_url reaches it' if reply.proxied else ''}"
+            return UnavailableError(f"the service is not ready ({said})", check, retry=Retry())
         case _ if status >= 500:
             return UnavailableError(f"the service failed ({said})", "Read the service's own log")
     return ResponseError(f"the request was not accepted ({said})", "Check api_base_url and the service's version")
@@ -88,13 +90,16 @@ def retry_after(value: str) -> float:
         return 1.0
 
 
-def _origin(location: str) -> str:
-    """Scheme and host of a redirect's target, without user, path and query."""
-    try:
-        parts = urlsplit(location)
-        return shortened(f"{parts.scheme}://{parts.hostname}", 80) if parts.hostname else ""
-    except ValueError:
-        return ""
+def _no_json(reply: Reply) -> tuple[str, str]:
+    """What came in place of JSON, and what to do about it."""
+    if reply.body.lstrip().startswith((b"{", b"[")):
+        return (
+            "the answer is broken JSON",
+            "Check the service, and whether a proxy before it cuts or changes its answers",
+        )
+    what = "a web page" if reply.html else "nothing" if reply.blank else "something"
+    remedy = "Enter the address of the service's API in api_base_url"
+    return f"the address answered {what} instead of JSON", remedy + (", not that of its web page" if reply.html else "")
 
 
 def by_exception(error: Exception, *, proxied: bool) -> BridgeError:

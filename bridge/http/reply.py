@@ -31,17 +31,28 @@ class Reply:
     """The service's own way to say what failed, in `data`."""
     quote: Callable[[str], str]
     """Makes such words fit to show."""
+    proxied: bool = False
+    """Whether it came through a proxy of the plugin's configuration."""
 
     @property
     def html(self) -> bool:
         """Whether the body is a web page."""
-        return not self.is_json and b"<" in self.body[:512] and "json" not in self.headers.get("content-type", "")
+        return not self.is_json and self.body.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
+
+    @property
+    def blank(self) -> bool:
+        """Whether the body says nothing at all."""
+        return not self.data if self.is_json else not self.body.strip()
+
+    @property
+    def raw_words(self) -> str:
+        """What the body says, as it came."""
+        return self.words(self.data) if self.is_json else self.body[:2000].decode("utf-8", "replace")
 
     @property
     def said(self) -> str:
         """The status and what the body says about it, made fit to show."""
-        words = self.words(self.data) if self.is_json else self.body[:400].decode("utf-8", "replace")
-        quoted = self.quote(words)
+        quoted = self.quote(self.raw_words)
         return f"{self.status}: {quoted}" if quoted else f"status {self.status}"
 
 

@@ -20,6 +20,10 @@ class Service(Protocol):
         """The address that paths are put behind."""
 
     @property
+    def own_query(self) -> SecretStr:
+        """The query string that belongs to every request, blank for none. It may be a password."""
+
+    @property
     def api_key(self) -> SecretStr:
         """The key, blank for none."""
 
@@ -51,3 +55,6 @@ class Service(Protocol):
 
     def failure(self, reply: Reply) -> BridgeError | None:
         """The error in the service's own terms for an answer that it doesn't accept; None leaves it to the status."""
+
+    def resembled(self, data: Any) -> str:
+        """Another service whose form an answer has, empty for none."""

@@ -2,11 +2,12 @@
 
 from typing import Any
 
+import httpx
 import pytest
 import respx
 
 from adapters import Pool, retrieve
-from bridge.errors import BridgeError, NotFoundError
+from bridge.errors import BridgeError, NotFoundError, UnavailableError
 from tests.contract.cases import case_of
 from tests.contract.stand_in import answer, context, recording, service
 
@@ -154,3 +155,11 @@ async def test_only_what_may_pass_is_tried_again(name, requests, pool, no_waitin
     with service(CASE, recording("dify", name)) as calls, pytest.raises(BridgeError):
         await retrieve(context(CASE), pool)
     assert sum(call.method == "POST" for call in calls) == requests
+
+
+async def test_a_failure_inside_mentions_the_reranker_where_one_is_asked_for(pool, no_waiting):
+    told = httpx.Response(500, json={"code": "unknown", "message": "Internal Server Error", "status": 500})
+    for retrieval, mentioned in (({}, False), ({"rerank": True, "rerank_model": "a/b/c/d"}, True)):
+        with service(CASE, told), pytest.raises(UnavailableError) as failed:
+            await retrieve(context(CASE, retrieval=retrieval), pool)
+        assert ("rerank_model" in failed.value.remedy) is mentioned

@@ -1,5 +1,8 @@
 """What a server of the external knowledge API is sent, and what its answers become."""
 
+import logging
+
+import httpx
 import pytest
 
 from adapters import load_backend, retrieve
@@ -7,6 +10,7 @@ from bridge.errors import AuthError, NotFoundError, SettingsError, UnavailableEr
 from tests.adapters.asking import ask, sent
 from tests.contract.cases import case_of
 from tests.contract.stand_in import context, recording, service
+from tests.service import Service, reply
 
 CASE = case_of("external_knowledge")
 
@@ -107,3 +111,57 @@ async def test_options_that_the_protocol_lacks_are_refused(pool):
     for name, value in (("search_mode", "semantic"), ("rerank", True), ("vector_weight", 0.5)):
         with pytest.raises(SettingsError, match=f"{name} .* not available"):
             await ask(CASE, records(), pool, retrieval={name: value})
+
+
+@pytest.mark.parametrize(
+    ("status", "told", "kind", "says"),
+    [
+        (404, {"detail": "Knowledge base not found"}, NotFoundError, "Knowledge base not found.*dataset_id"),
+        (404, {"detail": {"error_code": 2001, "error_msg": "unknown"}}, NotFoundError, "unknown.*dataset_id"),
+        (500, {"detail": {"error_code": 2001, "error_msg": "unknown"}}, NotFoundError, "unknown.*dataset_id"),
+        (403, {"detail": {"error_code": 1002, "error_msg": "bad key"}}, AuthError, "bad key"),
+        (404, {"detail": "Not Found"}, NotFoundError, "no external knowledge API here.*api_base_url"),
+        (
+            200,
+            {"code": 102, "message": "`dataset_ids` is required."},
+            SettingsError,
+            "`dataset_ids`.*api_base_url.*route",
+        ),
+        (
+            422,
+            {"detail": [{"type": "missing", "loc": ["body", "user_id"], "msg": "Field required"}]},
+            SettingsError,
+            "user_id: Field required.*api_base_url.*route",
+        ),
+        (400, {"message": "top_k too large"}, SettingsError, "top_k too large.*dataset_id and filters"),
+    ],
+)
+async def test_errors_of_frameworks_are_read(status, told, kind, says, pool):
+    with service(CASE, httpx.Response(status, json=told)) as came, pytest.raises(kind, match=says):
+        await retrieve(context(CASE), pool)
+    assert len(came) == 1
+
+
+SECRET = "code=Zm9vYmFyLXNlY3JldA%3D%3D"
+
+
+@pytest.mark.parametrize("pasted", ["/kb?{}", "/kb/retrieval?{}", "/kb/retrieval/?{}#top"])
+async def test_the_endpoints_own_query_is_sent_and_shown_nowhere(pasted, pool, caplog):
+    caplog.set_level(logging.DEBUG)
+    echo = reply(400, {"message": f"no luck with POST /kb/retrieval?{SECRET}"})
+    async with Service([reply(body=records({"content": "a", "score": 0.9})), echo]) as kb:
+        made = context(CASE, creation={"api_base_url": kb.base + pasted.format(SECRET)})
+        response = await retrieve(made, pool)
+        with pytest.raises(SettingsError) as failed:
+            await retrieve(made, pool)
+    assert [request.path for request in kb.requests] == [f"/kb/retrieval?{SECRET}"] * 2
+    loaded = load_backend(made.creation_settings, {})
+    shown = (caplog.text, str(failed.value), repr(failed.value), response.model_dump_json(), repr(loaded), str(loaded))
+    assert not [text for text in shown if "Zm9v" in text]
+
+
+async def test_two_queries_are_two_identities(pool):
+    with service(CASE, httpx.Response(200, json=records())) as came:
+        for code in ("first-code", "second-code"):
+            await retrieve(context(CASE, creation={"api_base_url": f"http://service.test/kb?code={code}"}), pool)
+    assert [request.url.query for request in came] == [b"code=first-code", b"code=second-code"]

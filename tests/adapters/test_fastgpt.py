@@ -246,6 +246,10 @@ async def test_errors_say_what_to_do_and_only_passing_ones_are_repeated(name, ki
         ("https://cloud.fastgpt.cn/api/v1/chat/completions", "https://cloud.fastgpt.cn"),
         ("http://h.test/fastgpt/api/core/dataset/searchTest", "http://h.test/fastgpt"),
         ("http://h.test/dataset/detail?datasetId=66a1b2c3d4e5f60718293a01", "http://h.test"),
+        ("http://h.test/dataset", "http://h.test"),
+        ("http://h.test/dataset/fastgpt", "http://h.test/dataset/fastgpt"),
+        ("http://h.test/dataset/fastgpt/api", "http://h.test/dataset/fastgpt"),
+        ("http://h.test/api/core/fastgpt", "http://h.test/api/core/fastgpt"),
     ],
 )
 def test_addresses_as_people_paste_them(pasted, meant):

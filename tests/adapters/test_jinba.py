@@ -51,6 +51,15 @@ async def test_a_search_url_is_kept_as_it_is(pool):
     assert [entry.id for entry in response.results] == ["k1"]
 
 
+def test_its_query_is_in_no_text():
+    made = load_backend({"backend": "jinba", "api_key": "k", "dataset_id": "d", **URL}, {})
+    assert made.api_base_url == "http://service.test/find"
+    assert made.own_query.get_secret_value() == "tenant=7"
+    assert "tenant" not in repr(made) + str(made.model_dump()) + made.model_dump_json()
+    flow = load_backend({"backend": "jinba", "api_key": "k", "flow_id": "f", "api_base_url": "https://h.test/?x=1"}, {})
+    assert flow.own_query.get_secret_value() == ""
+
+
 @pytest.mark.parametrize(
     "answer",
     [
@@ -141,7 +150,8 @@ def test_a_flow_needs_no_knowledge_base_and_the_cloud_is_the_default():
     made = load_backend({"backend": "jinba", "api_key": "k", "flow_id": "f"}, {})
     assert (made.dataset_id, made.api_base_url) == ((), "https://api.jinba.dev")
     made = load_backend(
-        {"backend": "jinba", "api_key": "k", "flow_id": "f", "api_base_url": "https://h.test/api/v2/x"}, {}
+        {"backend": "jinba", "api_key": "k", "flow_id": "f", "api_base_url": "https://h.test/api/v2/external/flows/f"},
+        {},
     )
     assert made.api_base_url == "https://h.test"
 

@@ -1,9 +1,11 @@
 """What RAGFlow is sent, and what its answers become."""
 
+import httpx
 import pytest
 
 from adapters import load_backend, retrieve
 from bridge.errors import AuthError, BridgeError, NotFoundError, SettingsError, UnavailableError
+from bridge.settings import whole
 from tests.adapters.asking import ask, sent
 from tests.contract.cases import case_of
 from tests.contract.stand_in import context, recording, service
@@ -192,15 +194,42 @@ async def test_errors_say_what_to_do_and_only_passing_ones_are_repeated(name, ki
     assert len(came) == requests
 
 
+@pytest.mark.parametrize("message", ["KeyError('results')", "ReadTimeout('reranker')", "EmbeddingError('busy')"])
+async def test_a_failure_inside_mentions_the_reranker_where_one_is_asked_for(message, pool, no_waiting):
+    told = httpx.Response(200, json={"code": 100, "data": None, "message": message})
+    rerank = {"rerank": True, "rerank_model": "bge@Xinference"}
+    for retrieval, mentioned in (({}, False), (rerank, True)):
+        with service(CASE, told), pytest.raises(BridgeError) as failed:
+            await retrieve(context(CASE, retrieval=retrieval), pool)
+        assert ("rerank_model" in failed.value.remedy) is mentioned
+        assert ("report" in failed.value.remedy) is (not mentioned and "KeyError" in message)
+
+
 @pytest.mark.parametrize(
-    "pasted",
+    ("pasted", "meant"),
     [
-        "http://h.test:9380",
-        "http://h.test:9380/api/v1/retrieval",
-        "http://h.test:9380/v1/",
-        "http://h.test:9380/dataset/dataset/x",
+        ("http://h.test:9380", ""),
+        ("http://h.test:9380/api/v1/retrieval", ""),
+        ("http://h.test:9380/v1/", ""),
+        ("http://h.test:9380/knowledge", ""),
+        ("http://h.test:9380/datasets", ""),
+        ("http://h.test:9380/dataset/dataset/aaaa0000bbbb1111cccc2222dddd3333", ""),
+        ("http://h.test:9380/dataset/dataset-setting/aaaa0000bbbb1111cccc2222dddd3333", ""),
+        ("http://h.test:9380/knowledge/dataset?id=aaaa0000bbbb1111cccc2222dddd3333", ""),
+        ("http://h.test:9380/rag/api/v1", "/rag"),
+        ("http://h.test:9380/knowledge/ragflow", "/knowledge/ragflow"),
+        ("http://h.test:9380/knowledge/ragflow/api/v1/", "/knowledge/ragflow"),
+        ("http://h.test:9380/datasets/v1", "/datasets/v1"),
+        ("http://h.test:9380/kb/knowledge", "/kb/knowledge"),
+        ("http://h.test:9380/knowledge/.", "/knowledge"),
     ],
 )
-def test_addresses_as_people_paste_them(pasted):
+def test_addresses_as_people_paste_them(pasted, meant):
     made = load_backend({**context(CASE).creation_settings, "api_base_url": pasted}, {})
-    assert made.api_base_url == "http://h.test:9380"
+    assert made.api_base_url == f"http://h.test:9380{meant}"
+
+
+@pytest.mark.parametrize("pasted", ["http://h.test/knowledge", "http://h.test/kb/", "http://h.test/knowledge/."])
+def test_an_address_can_be_tried_whole(pasted):
+    made = load_backend({**context(CASE).creation_settings, "api_base_url": whole(pasted)}, {})
+    assert made.api_base_url == pasted.rstrip("/.")

@@ -243,7 +243,7 @@ async def refused(status, body, pool, **content):
         (400, failed(2200, "vector store bound to the knowledge base is not available"), SettingsError, 1),
         (401, {"error": "Unauthorized: missing authentication"}, AuthError, 1),
         (401, {"error": "Unauthorized: invalid API key format"}, AuthError, 1),
-        (403, {"message": "Forbidden by the gateway"}, AuthError, 1),
+        (403, {"message": "Forbidden by the gateway"}, ResponseError, 1),
     ],
 )
 async def test_failures_that_were_not_recorded(status, body, kind, requests, pool, no_waiting):

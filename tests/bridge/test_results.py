@@ -3,7 +3,7 @@ import math
 
 import pytest
 
-from adapters.backend import Options
+from adapters.options import Options
 from bridge.hits import Hit, merged
 from bridge.results import response
 

@@ -25,6 +25,10 @@ def load(retrieval=None, **creation):
         ("http://h.test/console/api", "http://h.test"),
         ("http://h.test/api", "http://h.test"),
         ("http://proxy.test/dify/v1", "http://proxy.test/dify"),
+        ("http://proxy.test/dify/api/v1", "http://proxy.test/dify/api"),
+        ("http://proxy.test/datasets/dify", "http://proxy.test/datasets/dify"),
+        (f"http://proxy.test/dify/datasets/{ID}/hitTesting", "http://proxy.test/dify"),
+        ("http://proxy.test/dify/v1/.", "http://proxy.test/dify/v1"),
         (f"https://cloud.dify.ai/datasets/{ID}/documents", "https://api.dify.ai"),
         ('"http://h.test:8080/v1"', "http://h.test:8080"),
         ("h.test", "https://h.test"),
@@ -45,6 +49,11 @@ def test_addresses_as_people_paste_them(pasted, meant):
 def test_an_address_that_cant_be_mended(wrong):
     with pytest.raises(SettingsError, match="api_base_url"):
         load(api_base_url=wrong)
+
+
+def test_a_page_keeps_nothing_of_its_query():
+    made = load(api_base_url=f"http://h.test/datasets/{ID}/documents?code=s3cret")
+    assert (made.api_base_url, made.own_query.get_secret_value()) == ("http://h.test", "")
 
 
 def test_a_tail_is_cut_once():

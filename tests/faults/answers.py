@@ -35,7 +35,16 @@ def failing(status: int, **headers: str | None) -> Callable[[Kit], Answer]:
 
 
 def page(status: int, **headers: str | None) -> Callable[[Kit], Answer]:
-    return whole(status, lambda kit: kit.page, Content_Type="text/html; charset=utf-8", **headers)
+    """Somebody's page, with none of the service's headers."""
+    said: dict[str, str | None] = {"Content_Type": "text/html; charset=utf-8", "X_Version": None}
+    return whole(status, lambda kit: kit.page, **{**said, **headers})
+
+
+def strange(status: int, told: Any, **headers: str | None) -> Callable[[Kit], Answer]:
+    """What somebody else says: JSON, or a text."""
+    body = told.encode() if isinstance(told, str) else json.dumps(told).encode()
+    kind = "text/plain" if isinstance(told, str) else "application/json"
+    return whole(status, lambda _: body, **{"Content_Type": kind, "X_Version": None, **headers})
 
 
 def bare(status: int) -> Callable[[Kit], Answer]:

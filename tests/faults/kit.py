@@ -87,7 +87,7 @@ class Kit:
         """Status line and headers, both with key and query in them; a header set to None is left out."""
         said = {
             "Content-Type": "application/json",
-            "X-Version": "1.14.2",
+            "X-Version": "1.14.2" if self.backend == "dify" else None,
             "X-Authorization": f"Bearer {self.key}",
             "X-Asked": self.query,
             "Set-Cookie": f"last={quote(self.query)}; Path=/",

@@ -12,12 +12,25 @@ from tests.faults.kinds.connections import CONNECTIONS, EARLIER, PATIENCE
 from tests.faults.kinds.echoes import ECHOES
 from tests.faults.kinds.secured import PROXIES, TLS
 from tests.faults.kinds.statuses import FAILED, LIMITS, STATUSES
+from tests.faults.kinds.strangers import IN_ITS_PLACE
 from tests.faults.kit import KITS, Kit
 from tests.faults.outcome import Outcome, listening
 from tests.pauses import nap, quick
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "fault-matrix.md"
-FAULTS = [*CONNECTIONS, *EARLIER, *PATIENCE, *BODIES, *ECHOES, *STATUSES, *LIMITS, *FAILED, *TLS, *PROXIES]
+FAULTS = [
+    *CONNECTIONS,
+    *EARLIER,
+    *PATIENCE,
+    *BODIES,
+    *ECHOES,
+    *STATUSES,
+    *LIMITS,
+    *FAILED,
+    *IN_ITS_PLACE,
+    *TLS,
+    *PROXIES,
+]
 
 
 async def run(fault: Fault) -> dict[str, Outcome]:

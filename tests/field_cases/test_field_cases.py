@@ -20,16 +20,6 @@ CASES = [
     for case in json.loads((Path(__file__).parent / "cases.json").read_text("utf-8"))
     if case["backend"] in BACKENDS
 ]
-NOT_YET = {
-    *("E3", "E5", "E6", "E14", "E16", "E18", "E19", "E21", "E29"),
-    *("G2", "G6", "G13", "G19"),
-}
-"""What the adapters don't do yet. A case that passes has to be taken out."""
-
-
-def param(case):
-    marks = [pytest.mark.xfail(strict=True)] if case["id"] in NOT_YET else []
-    return pytest.param(case, id=f"{case['backend']}-{case['id']}", marks=marks)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +35,7 @@ async def _quiet() -> None:
     asyncio.get_running_loop().set_exception_handler(lambda *_: None)
 
 
-@pytest.mark.parametrize("case", [param(case) for case in CASES])
+@pytest.mark.parametrize("case", [pytest.param(case, id=f"{case['backend']}-{case['id']}") for case in CASES])
 def test_field_case(case, portal):
     assert run(case, portal) == []
 
@@ -54,7 +44,3 @@ def test_every_wish_is_understood():
     known = {*ALWAYS, *ERRORS, *SEARCHES, *RESULTS, *ENTRIES, *OTHERS}
     said = {name for case in CASES for name in {**case["expect"], **case["expect"].get("if_error", {})}}
     assert said <= known
-
-
-def test_what_is_not_done_yet_is_there():
-    assert {case["id"] for case in CASES} >= NOT_YET

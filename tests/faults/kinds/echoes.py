@@ -70,7 +70,7 @@ ECHOES = [
     ),
     Fault(
         "a failure in a page without a type",
-        answering(whole(418, lambda kit: b" " * 600 + kit.page, Content_Type=None)),
+        answering(whole(418, lambda kit: b" " * 600 + kit.page, Content_Type=None, X_Version=None)),
         ODD,
         1,
     ),

@@ -2,7 +2,7 @@
 
 from tests.certificates import expired, old_tls, right, self_signed, trusted, unknown_authority, wrong_name
 from tests.faults.answers import answering, good, page
-from tests.faults.fault import AWAY, ONCE, WORKS, Fault
+from tests.faults.fault import AWAY, ODD, ONCE, WORKS, Fault
 from tests.faults.places import by_proxy, no_proxy, plain_behind_https
 from tests.service import reset
 
@@ -39,5 +39,13 @@ PROXIES = [
         ("that answers 502", by_proxy(scheme, page(502)), 3, ONCE if scheme == "http" else {}, ""),
         ("that resets", by_proxy(scheme, lambda _: reset()), 3, ONCE, ""),
         ("that is not there", no_proxy(scheme), 0, {}, "proxy_url"),
+    )
+] + [
+    Fault(
+        "http by a proxy that answers 403",
+        by_proxy("http", page(403, Server="squid/6.13")),
+        ODD,
+        1,
+        says=r"proxy_url.*\(squid\)",
     )
 ]
