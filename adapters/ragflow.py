@@ -89,11 +89,11 @@ class RAGFlow(Backend):
         chunks = data.get("chunks")
         if "chunks" not in data:
             raise ResponseError(f"the answer has no chunks ({http.seen(answer)})", "Check RAGFlow's version")
-        if (
-            isinstance(chunks, list) and not self.options.use_knowledge_graph
-        ):  # its entry stands first whatever its score
+        options = self.options
+        if isinstance(chunks, list) and not options.use_knowledge_graph:  # its entry stands first whatever its score
             chunks = sorted(chunks, key=lambda chunk: worst_last(mapping(chunk).get("similarity")))
-        return read_each(chunks, self._hit, http, _PASSAGES, self.enough(question))
+        measure = "rerank" if options.rerank else "text_rank" if options.search_mode == "full_text" else "similarity"
+        return read_each(chunks, lambda chunk: self._hit(chunk, measure), http, _PASSAGES, self.enough(question))
 
     async def describe(self, http: Http) -> list[str]:
         answers = [await http.get("/api/v1/datasets", {"id": dataset}) for dataset in self.dataset_id]
@@ -135,11 +135,10 @@ class RAGFlow(Backend):
             ),
         }
 
-    def _hit(self, chunk: dict[str, Any]) -> Hit:
+    def _hit(self, chunk: dict[str, Any], measure: str) -> Hit:
         image = first(chunk, "image_id", "img_id")
         document = mapping(chunk.get("document_metadata"))
-        words_only = self.options.search_mode == "full_text"
-        return Hit(
+        hit = Hit(
             id=first(chunk, "id", "chunk_id"),
             text=absolute(first(chunk, "content", "content_with_weight"), self.api_base_url, _PAGES),
             score=number(chunk.get("similarity")),
@@ -147,14 +146,17 @@ class RAGFlow(Backend):
                 document_name=first(chunk, "document_keyword", "docnm_kwd", "document_name"),
                 document_id=chunk.get("document_id") or chunk.get("doc_id"),
                 dataset_id=chunk.get("dataset_id") or chunk.get("kb_id"),
-                measure="rerank" if self.options.rerank else "text_rank" if words_only else "similarity",
+                measure=measure,
                 document_metadata=document,
                 url=link_in(document),
                 image_id=image,
                 image_url=f"{self.api_base_url}/api/v1/documents/images/{image}" if image else "",
-                **{name: chunk.get(name) for name in _KEPT},
             ),
         )
+        for name in _KEPT:
+            if (value := chunk.get(name)) or value == 0:
+                hit.metadata[name] = value
+        return hit
 
 
 _KEPT = (
