@@ -33,6 +33,7 @@ class LangBot:
         self.base = f"http://127.0.0.1:{self.port}"
         self._token = secrets.token_urlsafe(48)
         self._processes: list[subprocess.Popen[bytes]] = []
+        self._installed: set[str] = set()
         self._http = httpx.Client(base_url=self.base, timeout=120, trust_env=False)
 
     def __enter__(self) -> Self:
@@ -63,6 +64,7 @@ class LangBot:
         self._http.headers["Authorization"] = f"Bearer {token}"
         self.call("POST", "/api/v1/system/wizard/completed", {"status": "skipped"})
         self._wait(lambda: self._http.get("/api/v1/plugins").status_code == httpx.codes.OK, "the plugin runtime", 60)
+        self._wait(lambda: self._installed <= set(self.engines()), "what was installed before", 120)
 
     def stop(self) -> None:
         """End exactly the processes that were started, and their children."""
@@ -164,6 +166,7 @@ class LangBot:
         author, name = package.name.split("-")[:-2], package.name.split("-")[-2]
         plugin = f"{'-'.join(author)}/{name}"
         self._wait(lambda: plugin in self.engines(), f"the engine of {package.name}", 60)
+        self._installed.add(plugin)
 
     def _task(self, task: Any) -> dict[str, Any]:
         return dict(self.call("GET", f"/api/v1/system/tasks/{task}").get("runtime", {}))
