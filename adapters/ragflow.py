@@ -82,7 +82,7 @@ class RAGFlow(Backend):
 
     async def search(self, question: Question, http: Http) -> list[Hit]:
         answer = await http.post("/api/v1/retrieval", self._payload(question))
-        if answer["code"] != 0:  # the one failure that is accepted
+        if mapping(answer).get("code") != 0:  # the one failure that is accepted
             http.note("RAGFlow has nothing indexed for this user yet; parse the documents there")
             return []
         data = mapping(mapping(answer).get("data"))
@@ -97,7 +97,7 @@ class RAGFlow(Backend):
 
     async def describe(self, http: Http) -> list[str]:
         answers = [await http.get("/api/v1/datasets", {"id": dataset}) for dataset in self.dataset_id]
-        found = [mapping(item) for answer in answers for item in answer["data"]]
+        found = [mapping(item) for answer in answers for item in mapping(answer).get("data") or ()]
         return [
             f"{d['name']}: {d.get('chunk_count')} chunks, {d.get('embedding_model')}" for d in found if d.get("name")
         ]

@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from adapters import load_backend, retrieve
+from adapters import Access, load_backend, retrieve
 from bridge.errors import AuthError, BridgeError, NotFoundError, SettingsError, UnavailableError
 from bridge.settings import whole
 from tests.adapters.asking import ask, sent
@@ -233,3 +233,20 @@ def test_addresses_as_people_paste_them(pasted, meant):
 def test_an_address_can_be_tried_whole(pasted):
     made = load_backend({**context(CASE).creation_settings, "api_base_url": whole(pasted)}, {})
     assert made.api_base_url == pasted.rstrip("/.")
+
+
+@pytest.mark.parametrize("code", [{}, {"code": 102}, {"code": None}])
+async def test_nothing_indexed_is_an_empty_answer_with_a_note_whatever_its_code(code, pool):
+    told = {**code, "message": "No chunk found! Check the chunk status please!"}
+    found, _ = await ask(CASE, told, pool)
+    assert found.results == []
+    assert found.metadata["notes"] == ["RAGFlow has nothing indexed for this user yet; parse the documents there"]
+
+
+@pytest.mark.parametrize("code", [{}, {"code": 102}])
+async def test_a_look_up_that_says_so_names_no_dataset(code, pool):
+    told = httpx.Response(200, json={**code, "message": "No chunk found! Check the chunk status please!"})
+    creation = {"backend": "ragflow", "api_key": "k", **CASE.creation}
+    async with Access(pool).open(backend := load_backend(creation, {})) as http:
+        with service(CASE, told):
+            assert await backend.describe(http) == []
