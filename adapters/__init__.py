@@ -49,8 +49,7 @@ async def retrieve(context: RetrievalContext, pool: Pool | Access) -> RetrievalR
         question = backend.question(context.query, context.filters)
         if not question.text:
             return results.response([], backend.options)
-        access = pool if isinstance(pool, Access) else Access(pool)
-        async with access.open(backend, question.asked) as http:
+        async with Access.to(pool).open(backend, question.asked) as http:
             try:
                 hits = await backend.search(question, http)
             except BridgeError as error:

@@ -41,7 +41,7 @@ async def check(
     words of our own are asked, with digits that no cache has seen. The time is that of a search over a connection that
     stands, but where each one costs something: there it is the first.
     """
-    access = pool if isinstance(pool, Access) else Access(pool)
+    access = Access.to(pool)
     try:
         backend = load_backend(creation, retrieval)
         asked = query if backend.question(query).text else _probe()

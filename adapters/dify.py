@@ -145,9 +145,7 @@ class Dify(Backend):
             method = METHODS.get(self.options.search_mode, "")
             for dataset in self.dataset_id:
                 try:
-                    refuse_unsearchable(
-                        mapping(await http.look_up(f"/v1/datasets/{dataset}", keep=DATASET_KEPT)), method
-                    )
+                    refuse_unsearchable(mapping(await _details(dataset, http)), method)
                 except SettingsError as found:
                     found.dataset = dataset if len(self.dataset_id) > 1 else ""
                     return found
@@ -169,7 +167,7 @@ class Dify(Backend):
         options = self.options
         if options.search_mode not in ("auto", "hybrid") and not (options.rerank and not options.rerank_model):
             return {}
-        info = await http.look_up(f"/v1/datasets/{dataset}", keep=DATASET_KEPT)
+        info = await _details(dataset, http)
         if info is None:
             http.note("Dify can't tell the dataset's own settings now; set search_mode to search without them")
         refuse_unsearchable(mapping(info), METHODS.get(options.search_mode, ""))
@@ -180,8 +178,7 @@ class Dify(Backend):
     ) -> None:
         """Where a search comes to nothing: raise what is behind it, if anything is. Only empty answers pay for this."""
         if not found:
-            info = await http.look_up(f"/v1/datasets/{dataset}", keep=DATASET_KEPT)
-            refuse_unsearchable(mapping(info), model["search_method"])
+            refuse_unsearchable(mapping(await _details(dataset, http)), model["search_method"])
         if question.where.conditions:
             fields = await http.look_up(f"/v1/datasets/{dataset}/metadata", keep=DATASET_KEPT)
             if fields is not None:
@@ -196,6 +193,11 @@ class Dify(Backend):
             f"{ranking} left nothing of what a plain search finds",
             f"Check {ranking} in Dify, or choose another search_mode",
         )
+
+
+async def _details(dataset: str, http: Http) -> Any:
+    """What Dify says of a dataset, None where it can't tell; see `Http.look_up`."""
+    return await http.look_up(f"/v1/datasets/{dataset}", keep=DATASET_KEPT)
 
 
 def _hits(answer: Any, measured: str, dataset: str, http: Http, enough: int | None) -> list[Hit]:

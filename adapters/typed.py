@@ -15,9 +15,11 @@ async def found_as_typed(
     error: BridgeError, creation: dict[str, Any], retrieval: dict[str, Any], access: Access, query: str
 ) -> str:
     """What to enter where the service answers at the whole address and not without its tail; blank otherwise."""
+    if not isinstance(error, NOT_THERE):
+        return ""
     used = load_backend(creation, retrieval)
     typed = load_backend({**creation, "api_base_url": whole(str(creation.get("api_base_url") or ""))}, retrieval)
-    if not isinstance(error, NOT_THERE) or typed.api_base_url == used.api_base_url:
+    if typed.api_base_url == used.api_base_url:
         return ""
     try:
         async with access.open(typed, query) as http:

@@ -97,15 +97,10 @@ async def side_by_side(ids: Sequence[str], search: Callable[[str], Awaitable[lis
     return merged([task.result() for task in tasks])
 
 
-def by_score(hits: list[Hit]) -> list[Hit]:
-    """Best first, equals in their order, hits without a score last."""
-    return sorted(hits, key=lambda hit: worst_last(hit.score))
-
-
 def merged(lists: Iterable[list[Hit]]) -> list[Hit]:
     """One list of several ranked ones: by score where every hit has one of the same measure, else in turns by rank."""
     ranked = [(rank, hit) for hits in lists for rank, hit in enumerate(hits)]
     measures = {hit.metadata.get("measure") for _, hit in ranked if hit.score is not None} - {"estimated"}
     if len(measures) < 2 and all(hit.score is not None for _, hit in ranked):
-        return by_score([hit for _, hit in ranked])
+        return sorted((hit for _, hit in ranked), key=lambda hit: worst_last(hit.score))
     return [hit for _, hit in sorted(ranked, key=lambda pair: pair[0])]

@@ -79,8 +79,8 @@ async def _connections(plugin: Plugin, _: Answer) -> Answer:
     for call in plugin.journal.calls(plugin.tenant):
         if call["connection"]:
             used.setdefault(call["connection"], set()).add(names.get(call["knowledge_base"], call["knowledge_base"]))
-    shown = [{**connection.shown(), "used_by": sorted(used.get(connection.name, ()))} for connection in good]
-    return {"connections": shown, "damaged": damaged}
+    found = [{**connection.shown(), "used_by": sorted(used.get(connection.name, ()))} for connection in good]
+    return {"connections": found, "damaged": damaged}
 
 
 async def _save(plugin: Plugin, asked: Answer) -> Answer:

@@ -7,10 +7,11 @@ import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from bridge.beside import Beside
 from bridge.errors import BridgeError, SettingsError
+from bridge.recent import Recent
 from bridge.settings import shown
 from bridge.values import mapping, text
 
@@ -68,14 +69,21 @@ class Connection:
         }
 
 
+class Copy(NamedTuple):
+    """A connection as it was read or saved at a time; `doubted` after a failed query."""
+
+    at: float
+    connection: Connection
+    doubted: bool = False
+
+
 class Connections:
     """The connections of any number of storages. Writes of one process are made one after another."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._writing = asyncio.Lock()
-        self._copies: dict[tuple[str, str], tuple[float, Connection]] = {}
-        self._doubted: set[tuple[str, str]] = set()
+        self._copies: Recent[tuple[str, str], Copy] = Recent(COPIES)
         self._beside = Beside()
 
     async def current(self, storage: Storage, name: str) -> Connection:
@@ -86,24 +94,24 @@ class Connections:
         """
         name = name.strip()
         key = (storage.tenant, name)
-        if key not in self._copies:
+        copy = self._copies.get(key)
+        if copy is None:
             self._remember(storage, await self.get(storage, name))
-        elif key in self._doubted:
+        elif copy.doubted:
             await self._renew(storage, name)
-        elif self._clock() - self._copies[key][0] > FRESH:
+        elif self._clock() - copy.at > FRESH:
             self._beside.start(key, lambda: self._renew(storage, name))
-        return self._copies[key][1] if key in self._copies else await self.get(storage, name)
+        return self._copies[key].connection if key in self._copies else await self.get(storage, name)
 
     def doubt(self, storage: Storage, name: str) -> None:
         """After a failed query: read this connection before the next one, not beside it."""
         key = (storage.tenant, name.strip())
         if key in self._copies:
-            self._doubted.add(key)
+            self._copies[key] = self._copies[key]._replace(doubted=True)
 
     def forget(self, tenant: str) -> None:
         """Drop everything of an installation."""
-        for key in [key for key in self._copies if key[0] == tenant]:
-            self._drop(key)
+        self._copies.forget(tenant)
 
     async def close(self) -> None:
         """End what is going on beside."""
@@ -113,20 +121,15 @@ class Connections:
         try:
             self._remember(storage, await self.get(storage, name))
         except SettingsError:
-            self._drop((storage.tenant, name))
+            self._drop(storage, name)
         except StorageError as error:
             log.info("connection %r: the last one known goes on being used; %s", name, error)
 
     def _remember(self, storage: Storage, connection: Connection) -> None:
-        key = (storage.tenant, connection.name)
-        self._drop(key)
-        if len(self._copies) >= COPIES:
-            self._drop(next(iter(self._copies)))
-        self._copies[key] = (self._clock(), connection)
+        self._copies.put((storage.tenant, connection.name), Copy(self._clock(), connection))
 
-    def _drop(self, key: tuple[str, str]) -> None:
-        self._copies.pop(key, None)
-        self._doubted.discard(key)
+    def _drop(self, storage: Storage, name: str) -> None:
+        self._copies.pop((storage.tenant, name), None)
 
     async def all(self, storage: Storage) -> tuple[list[Connection], list[str]]:
         """All connections by name, and the names under which something damaged is stored. StorageError otherwise."""
@@ -174,7 +177,7 @@ class Connections:
             await self._call(storage.set_plugin_storage(PREFIX + name, raw), "saved")
             self._remember(storage, made)
             if original and original != name:
-                self._drop((storage.tenant, original))
+                self._drop(storage, original)
                 await self._call(storage.delete_plugin_storage(PREFIX + original), "renamed")
         return made
 
@@ -182,7 +185,7 @@ class Connections:
         """Delete a connection as it was at `revision`; one that is damaged has none. ConflictError otherwise."""
         async with self._writing:
             await self._unchanged(storage, name, revision, await self._names(storage))
-            self._drop((storage.tenant, name))
+            self._drop(storage, name)
             await self._call(storage.delete_plugin_storage(PREFIX + name), "deleted")
 
     async def _unchanged(self, storage: Storage, name: str, revision: str, names: list[str]) -> None:

@@ -22,6 +22,11 @@ class Access:
     network: Network = field(default_factory=Network)
     tenant: str = ""
 
+    @classmethod
+    def to(cls, pool: "Pool | Access") -> "Access":
+        """An access as it is; a pool over the usual network and for nobody in particular."""
+        return pool if isinstance(pool, Access) else cls(pool)
+
     @asynccontextmanager
     async def open(self, service: Service, asked: str = "") -> AsyncIterator[Http]:
         """An Http for one retrieval. What runs inside ends within the service's timeout, or as UnavailableError.

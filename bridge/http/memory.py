@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from bridge.http.reply import Json
+from bridge.recent import Recent
 
 KEPT_ANSWERS = 512
 KeptName = tuple[str, bytes, str, str]
@@ -22,7 +23,7 @@ class Memory:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._answers: dict[KeptName, tuple[float, Json]] = {}
+        self._answers: Recent[KeptName, tuple[float, Json]] = Recent(KEPT_ANSWERS)
 
     def get(self, name: KeptName) -> Kept | None:
         """What is kept under this name."""
@@ -33,10 +34,7 @@ class Memory:
 
     def keep(self, name: KeptName, answer: Json) -> None:
         """Keep an answer that came now."""
-        self._answers.pop(name, None)
-        if len(self._answers) >= KEPT_ANSWERS:
-            del self._answers[next(iter(self._answers))]
-        self._answers[name] = (self._clock(), answer)
+        self._answers.put(name, (self._clock(), answer))
 
     def drop(self, name: KeptName) -> None:
         """Forget one answer, if it is there."""
@@ -44,5 +42,4 @@ class Memory:
 
     def forget(self, tenant: str) -> None:
         """Forget every answer of an installation."""
-        for name in [name for name in self._answers if name[0] == tenant]:
-            del self._answers[name]
+        self._answers.forget(tenant)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bridge.errors import BridgeError, UnavailableError
+from bridge.recent import Recent
 
 FAILURES = 3
 """Failed calls in a row after which an address is left alone."""
@@ -38,7 +39,7 @@ class Patience:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._troubles: dict[Name, Trouble] = {}
+        self._troubles: Recent[Name, Trouble] = Recent(REMEMBERED)
 
     def probing(self, name: Name) -> bool:
         """Whether a call that begins now is a probe: the first for a while to an address that is left alone.
@@ -60,14 +61,12 @@ class Patience:
     def failed(self, name: Name, error: BridgeError, began: float) -> None:
         """Count a failure of the address itself; `began` is when the call did."""
         now = self._clock()
-        trouble = self._troubles.pop(name, None) or Trouble(began)
+        trouble = self._troubles.get(name) or Trouble(began)
         refused = error.retry is not None and error.retry.patient
         if not refused or now - trouble.since >= RESTART:
             trouble.failures += 1
         trouble.reason, trouble.until = error.happened, now + PAUSE
-        if len(self._troubles) >= REMEMBERED:
-            del self._troubles[next(iter(self._troubles))]
-        self._troubles[name] = trouble
+        self._troubles.put(name, trouble)
 
     def answered(self, name: Name) -> None:
         """The address works, whatever it says."""
@@ -75,5 +74,4 @@ class Patience:
 
     def forget(self, tenant: str) -> None:
         """Start anew with every name of this tenant."""
-        for name in [name for name in self._troubles if name[0] == tenant]:
-            del self._troubles[name]
+        self._troubles.forget(tenant)

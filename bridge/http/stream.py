@@ -140,9 +140,6 @@ class Streams(httpcore.AsyncNetworkBackend):
                 _, stream = await loop.create_connection(Stream, host, port, happy_eyeballs_delay=stagger)
         return stream
 
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
-
 
 @contextmanager
 def _connecting() -> Iterator[None]:
