@@ -1,6 +1,5 @@
 """Write the form of engine `remote`, the union of the services' forms: `uv run python -m scripts.forms`."""
 
-import copy
 from pathlib import Path
 from typing import Any
 
@@ -10,20 +9,13 @@ from adapters import BACKENDS
 
 ROOT = Path(__file__).parents[1]
 FORMS = ROOT / "components" / "knowledge_engine"
-HEAD = Path(__file__).parent / "remote.yaml"
+OWN = Path(__file__).parent / "remote.yaml"
 NOTE = "# Written by scripts/forms.py out of the other forms and scripts/remote.yaml; change those.\n"
+CONNECTION = "connection"
+_BY_CHOICE = ("required", "show_if")
 
 Field = dict[str, Any]
-
-CONNECTION: Field = {
-    "name": "connection",
-    "label": {
-        "en_US": "A connection of the plugin's page",
-        "zh_Hans": "插件页面中的连接",
-        "ja_JP": "プラグインのページの接続",
-    },
-}
-"""The last choice: settings that stand under a name on the plugin's page."""
+Schemas = dict[str, list[Field]]
 
 
 def form(tag: str) -> dict[str, Any]:
@@ -32,29 +24,41 @@ def form(tag: str) -> dict[str, Any]:
 
 
 def remote_form() -> str:
-    """The text of remote.yaml: every field of every form once, hidden where the chosen service lacks it."""
-    head = yaml.safe_load(HEAD.read_text("utf-8"))
-    forms = {tag: form(tag) for tag in BACKENDS}
-    choice = head["spec"]["creation_schema"][0]
-    choice["options"] = [{"name": tag, "label": forms[tag]["metadata"]["label"]} for tag in forms]
-    choice["options"].append(CONNECTION)
-    for schema in ("creation_schema", "retrieval_schema"):
-        own = {field["name"]: field for field in head["spec"][schema]}
-        schemas = {tag: found["spec"][schema] for tag, found in forms.items()}
-        schemas["connection"] = _of_a_connection(schema, schemas, own)
-        fields = _union(schemas, own)
-        head["spec"][schema] = [choice, *fields] if schema == "creation_schema" else fields
-    return NOTE + yaml.safe_dump(head, allow_unicode=True, sort_keys=False, width=1000)
+    """The text of remote.yaml: every service's fields in its own words, shown where that service is chosen."""
+    own = yaml.safe_load(OWN.read_text("utf-8"))
+    services = {tag: form(tag) for tag in BACKENDS}
+    labels = {tag: told["metadata"]["label"] for tag, told in services.items()} | {CONNECTION: own[CONNECTION]["label"]}
+    choice = own["choice"] | {"options": [{"name": tag, "label": label} for tag, label in labels.items()]}
+    creation, retrieval = ({tag: s["spec"][name] for tag, s in services.items()} for name in own["head"]["spec"])
+    connected = own[CONNECTION]["creation_schema"]
+    creation[CONNECTION] = _of_a_connection([field["name"] for field in connected], creation, connected)
+    retrieval[CONNECTION] = _of_a_connection(_shared(retrieval), retrieval, own[CONNECTION]["retrieval_schema"])
+    changes = own["changes"]
+    spec = {"creation_schema": [choice, *_union(creation, changes)], "retrieval_schema": _union(retrieval, changes)}
+    text = yaml.dump(own["head"] | {"spec": spec}, Dumper=_Plain, allow_unicode=True, sort_keys=False, width=1000)
+    return NOTE + text
 
 
-def _of_a_connection(schema: str, schemas: dict[str, list[Field]], own: dict[str, Field]) -> list[Field]:
-    """A connection brings its settings along, but for the test on saving; it may be of any service."""
-    fields = {field["name"]: field for fields in schemas.values() for field in fields}
-    return [own["connection"], fields["check_on_save"]] if schema == "creation_schema" else list(fields.values())
+def _shared(schemas: Schemas) -> list[str]:
+    """The names of the fields that all services have."""
+    first, *others = ([field["name"] for field in schema] for schema in schemas.values())
+    return [name for name in first if all(name in names for names in others)]
 
 
-def _union(schemas: dict[str, list[Field]], own: dict[str, Field]) -> list[Field]:
-    """All fields once, each behind the one that it follows in the first form that has it."""
+def _of_a_connection(names: list[str], schemas: Schemas, words: list[Field]) -> list[Field]:
+    """These fields as all services have them; SystemExit where they differ and `words` doesn't say what holds for all."""
+    own = {field["name"]: field for field in words}
+    fields = []
+    for name in names:
+        found = [field for schema in schemas.values() for field in schema if field["name"] == name]
+        if name not in own and any(field != found[0] for field in found):
+            raise SystemExit(f"{name} differs by service: write what a connection shows into {OWN.name}")
+        fields.append({**(found[0] if found else {}), **own.get(name, {})})
+    return fields
+
+
+def _union(schemas: Schemas, changes: dict[str, Field]) -> list[Field]:
+    """All fields, each behind the one that it follows in the first form that has it."""
     names: list[str] = []
     for schema in schemas.values():
         place = 0
@@ -62,25 +66,37 @@ def _union(schemas: dict[str, list[Field]], own: dict[str, Field]) -> list[Field
             if field["name"] not in names:
                 names.insert(place, field["name"])
             place = names.index(field["name"]) + 1
-    return [_field(name, schemas, own.get(name)) for name in names]
+    return [field for name in names for field in _wordings(name, schemas, changes.get(name, {}))]
 
 
-def _field(name: str, schemas: dict[str, list[Field]], own: Field | None) -> Field:
+def _wordings(name: str, schemas: Schemas, change: Field) -> list[Field]:
+    """A field once for each wording that services have of it: LangBot shows the one whose condition holds.
+
+    Required is only what always stands there, since LangBot's page holds back a save for what it hides.
+    """
     found = {tag: field for tag, schema in schemas.items() for field in schema if field["name"] == name}
-    field = copy.deepcopy(own or next(iter(found.values())))
-    field["required"] = len(found) == len(schemas) and all(f["required"] for f in found.values())
-    if field["type"] == "select":
-        options = {option["name"]: option for f in found.values() for option in f["options"]}
-        field["options"] = list(options.values())
-    elif own is None and any(_words(f) != _words(field) for f in found.values()):
-        raise SystemExit(f"{name} differs between {', '.join(found)}: write what remote shows into {HEAD.name}")
-    if len(found) < len(schemas):
-        field["show_if"] = {"field": "backend", "operator": "in", "value": list(found)}
-    return field
+    told = {tag: {k: v for k, v in field.items() if k not in _BY_CHOICE} | change for tag, field in found.items()}
+    wordings = [field for place, field in enumerate(told.values()) if field not in list(told.values())[:place]]
+    if any((field["type"], field["default"]) != (wordings[0]["type"], wordings[0]["default"]) for field in wordings):
+        raise SystemExit(f"{name} has several types or defaults: write what holds for all into {OWN.name}")
+    if len(wordings) == 1 and len(found) == len(schemas):
+        return [{**wordings[0], "required": all(field["required"] for field in found.values())}]
+    chosen = [[tag for tag in told if told[tag] == field] for field in wordings]
+    return [
+        {**field, "required": False, "show_if": field.get("show_if", _one_of(tags))}
+        for field, tags in zip(wordings, chosen, strict=True)
+    ]
 
 
-def _words(field: Field) -> tuple[Any, ...]:
-    return field["label"], field["description"], field["type"], field["default"]
+def _one_of(tags: list[str]) -> Field:
+    return {"field": "backend", "operator": "in", "value": tags}
+
+
+class _Plain(yaml.SafeDumper):
+    """Without references between equal parts."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
+        return True
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import pytest
 from adapters import BACKENDS
 from scripts.package import ALL_IN_ONE, manifests
 from tests.e2e.page import (
+    below,
     choose,
     expect,
     fill,
@@ -35,34 +36,51 @@ class Form:
         self.creation = engine["creation_schema"]["schema"]
         self.fields = self.creation + engine["retrieval_schema"]["schema"]
 
-    def label(self, name):
-        return next(field["label"][self.language] for field in self.fields if field["name"] == name)
+    def shown(self, **chosen):
+        """The fields that should stand there, given what the form holds."""
+        values = {field["name"]: field["default"] for field in self.creation} | chosen
+        return [field for field in self.fields if _holds(field.get("show_if"), values)]
 
-    def option(self, name, value):
-        options = next(field["options"] for field in self.fields if field["name"] == name)
+    def label(self, name, **chosen):
+        return next(field["label"][self.language] for field in self.shown(**chosen) if field["name"] == name)
+
+    def option(self, name, value, **chosen):
+        options = next(field["options"] for field in self.shown(**chosen) if field["name"] == name)
         return next(option["label"][self.language] for option in options if option["name"] == value)
 
-    def shown(self, **chosen):
-        """The labels that should stand there, given what the selects say."""
-        values = {field["name"]: field["default"] for field in self.creation} | chosen
-        return [field["label"][self.language] for field in self.fields if _holds(field.get("show_if"), values)]
+    def labels(self, **chosen):
+        return [field["label"][self.language] for field in self.shown(**chosen)]
+
+    def descriptions(self, **chosen):
+        return {field["description"][self.language] for field in self.shown(**chosen)}
+
+    def hidden(self, **chosen):
+        """The descriptions that should not stand there."""
+        return {field["description"][self.language] for field in self.fields} - self.descriptions(**chosen)
 
 
 def _holds(condition, values):
     if not condition:
         return True
     value, wanted = values[condition["field"]], condition["value"]
-    return value in wanted if condition["operator"] == "in" else value == wanted
+    return {"in": lambda: value in wanted, "eq": lambda: value == wanted, "neq": lambda: value != wanted}[
+        condition["operator"]
+    ]()
 
 
-def settle(page, shown):
-    """Wait for the form, and hold it against the labels that should stand there."""
+def settle(page, form, **chosen):
+    """Wait for the form, and hold it against the fields that should stand there, given what it holds."""
+    shown = form.labels(**chosen)
     page.wait_for_function(
         "last => [...document.querySelectorAll('form label')].some(label => label.innerText.includes(last))",
         arg=shown[-1],
     )
     page.wait_for_timeout(200)
-    assert [label for label in labels(page) if label in shown] == shown
+    every = {field["label"][form.language] for field in form.fields}
+    assert [label for label in labels(page) if label in every] == shown
+    body = page.locator("body").inner_text()
+    assert [words for words in form.descriptions(**chosen) if words not in body] == []
+    assert [words for words in form.hidden(**chosen) if words in body] == []
 
 
 @pytest.fixture(scope="module", params=LANGUAGES)
@@ -80,7 +98,7 @@ def test_a_form_is_filled_saved_and_searched(package, tag, browser, langbot, san
         page.get_by_text(form.label("check_on_save")).first.wait_for()
         if package == ALL_IN_ONE and tag != "dify":
             choose(page, form.label("backend"), form.option("backend", tag))
-        for field in form.creation:
+        for field in form.shown(**settings):
             if field["type"] in ("string", "secret") and field["name"] in settings:
                 fill(page, field["label"]["en_US"], settings[field["name"]])
         shoot(page, shots, f"{package}-{tag}-filled")
@@ -107,10 +125,7 @@ def test_the_form_speaks_the_users_language(package, spoken, langbot, shots):
     page, language = spoken
     form = Form(langbot, package, language)
     open_knowledge_base(page, langbot, form.plugin, f"{form.engine} {language}")
-    settle(page, form.shown())
-    body = page.locator("body").inner_text()
-    described = [f["description"][form.language] for f in form.fields if f["label"][form.language] in form.shown()]
-    assert [words for words in described if words not in body] == []
+    settle(page, form)
     shoot(page, shots, f"{package}-form-{language}")
 
 
@@ -119,23 +134,47 @@ def test_the_form_of_all_shows_what_the_chosen_service_has(choice, spoken, langb
     page, language = spoken
     form = Form(langbot, ALL_IN_ONE, language)
     open_knowledge_base(page, langbot, form.plugin, f"{choice} {language}")
-    settle(page, form.shown())
+    settle(page, form)
     choose(page, form.label("backend"), form.option("backend", choice))
-    settle(page, form.shown(backend=choice))
-    gone = set(form.shown()) - set(form.shown(backend=choice))
-    assert not gone & set(labels(page))
+    settle(page, form, backend=choice)
     shoot(page, shots, f"{ALL_IN_ONE}-{choice}-{language}")
+
+
+def test_the_form_of_all_shows_a_flows_arguments_with_a_flow(spoken, langbot, shots):
+    page, language = spoken
+    form = Form(langbot, ALL_IN_ONE, language)
+    open_knowledge_base(page, langbot, form.plugin, f"flow {language}")
+    settle(page, form)
+    choose(page, form.label("backend"), form.option("backend", "jinba"))
+    settle(page, form, backend="jinba")
+    fill(page, form.label("flow_id", backend="jinba"), "my-flow")
+    settle(page, form, backend="jinba", flow_id="my-flow")
+    shoot(page, shots, f"{ALL_IN_ONE}-flow-{language}")
+
+
+def test_what_was_entered_survives_another_choice(browser, langbot):
+    """LangBot keeps one value for all fields of a name."""
+    form = Form(langbot, ALL_IN_ONE)
+    with opened(browser, langbot, height=2600) as page:
+        open_knowledge_base(page, langbot, form.plugin, "another choice")
+        settle(page, form)
+        fill(page, form.label("api_base_url"), "http://kept")
+        choose(page, form.label("search_mode"), form.option("search_mode", "hybrid"))
+        for choice in ("ragflow", "connection", "fastgpt"):
+            choose(page, form.label("backend"), form.option("backend", choice))
+            settle(page, form, backend=choice)
+        expect(below(page, form.label("api_base_url", backend="fastgpt"), "input")).to_have_value("http://kept")
+        mode = below(page, form.label("search_mode", backend="fastgpt"), '*[@role="combobox"]')
+        expect(mode).to_have_text(form.option("search_mode", "hybrid", backend="fastgpt"))
 
 
 def test_jinbas_form_hides_the_flow_behind_a_search_url(spoken, langbot, shots):
     page, language = spoken
     form = Form(langbot, "JinbaBridge", language)
     open_knowledge_base(page, langbot, form.plugin, f"url {language}")
-    settle(page, form.shown())
+    settle(page, form)
     choose(page, form.label("route"), form.option("route", "search_url"))
-    expect(page.get_by_text(form.label("flow_id"), exact=True)).to_have_count(0)
-    settle(page, form.shown(route="search_url"))
-    assert form.label("flow_id") not in labels(page)
+    settle(page, form, route="search_url")
     shoot(page, shots, f"JinbaBridge-url-{language}")
 
 
