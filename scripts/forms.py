@@ -12,6 +12,7 @@ FORMS = ROOT / "components" / "knowledge_engine"
 OWN = Path(__file__).parent / "remote.yaml"
 NOTE = "# Written by scripts/forms.py out of the other forms and scripts/remote.yaml; change those.\n"
 CONNECTION = "connection"
+SCHEMAS = ("creation_schema", "retrieval_schema")
 _BY_CHOICE = ("required", "show_if")
 
 Field = dict[str, Any]
@@ -29,7 +30,7 @@ def remote_form() -> str:
     services = {tag: form(tag) for tag in BACKENDS}
     labels = {tag: told["metadata"]["label"] for tag, told in services.items()} | {CONNECTION: own[CONNECTION]["label"]}
     choice = own["choice"] | {"options": [{"name": tag, "label": label} for tag, label in labels.items()]}
-    creation, retrieval = ({tag: s["spec"][name] for tag, s in services.items()} for name in own["head"]["spec"])
+    creation, retrieval = ({tag: s["spec"][name] for tag, s in services.items()} for name in SCHEMAS)
     connected = own[CONNECTION]["creation_schema"]
     creation[CONNECTION] = _of_a_connection([field["name"] for field in connected], creation, connected)
     retrieval[CONNECTION] = _of_a_connection(_shared(retrieval), retrieval, own[CONNECTION]["retrieval_schema"])
