@@ -10,7 +10,7 @@ from langbot_plugin.api.entities.builtin.rag import RetrievalContext, RetrievalR
 from pydantic import ValidationError
 
 from adapters.anything_llm import AnythingLLM
-from adapters.backend import Backend
+from adapters.backend import CHOOSING, Backend
 from adapters.dify import Dify
 from adapters.external_knowledge import ExternalKnowledge
 from adapters.fastgpt import FastGPT
@@ -18,11 +18,24 @@ from adapters.jinba import Jinba
 from adapters.ragflow import RAGFlow
 from adapters.weknora import WeKnora
 from bridge import results
+from bridge.datasets import Dataset
 from bridge.errors import BridgeError, SettingsError
+from bridge.hits import in_pieces
 from bridge.http import Access, Network, Pool
 from bridge.settings import problems_of
 
-__all__ = ["BACKENDS", "Access", "Backend", "BridgeError", "Network", "Pool", "load_backend", "retrieve"]
+__all__ = [
+    "BACKENDS",
+    "Access",
+    "Backend",
+    "BridgeError",
+    "Dataset",
+    "Network",
+    "Pool",
+    "list_datasets",
+    "load_backend",
+    "retrieve",
+]
 
 log = logging.getLogger(__name__)
 
@@ -51,15 +64,15 @@ async def retrieve(context: RetrievalContext, pool: Pool | Access) -> RetrievalR
             return results.response([], backend.options)
         async with Access.to(pool).open(backend, question.asked) as http:
             try:
-                hits = await backend.search(question, http)
+                hits = await in_pieces(question, lambda piece: backend.search(piece, http), http)
             except BridgeError as error:
                 raise await backend.explain(http.placed(error), http) from None
             kept = backend.kept(question, hits)
     except BridgeError as error:
         log.warning("knowledge base %s: %s", context.knowledge_base_id, error)
         raise
-    if question.cut:
-        http.note(f"the query was cut to the {len(question.text)} characters that {backend.product} takes")
+    if told := question.told(backend.product):
+        http.note(told)
     if len(kept) < len(hits):
         http.note(f"{len(hits) - len(kept)} passages that {backend.product} returned did not match the filters")
     response = results.response(kept, backend.options, http.notes, http.unread)
@@ -69,14 +82,32 @@ async def retrieve(context: RetrievalContext, pool: Pool | Access) -> RetrievalR
     return response
 
 
-def load_backend(creation: dict[str, Any], retrieval: dict[str, Any]) -> Backend:
-    """The backend that the settings describe; SettingsError names the setting that can't be used, without its value."""
+async def list_datasets(
+    creation: dict[str, Any], retrieval: dict[str, Any], pool: Pool | Access
+) -> tuple[list[Dataset], list[str]]:
+    """What the key of these settings may read, and notes about the list; `dataset_id` isn't looked at.
+
+    Raises BridgeError: SettingsError also where the service has no list.
+    """
+    backend = load_backend({**creation, "dataset_id": ()}, retrieval, choosing=True)
+    async with Access.to(pool).open(backend) as http:
+        return await backend.datasets(http), http.notes
+
+
+def load_backend(creation: dict[str, Any], retrieval: dict[str, Any], *, choosing: bool = False) -> Backend:
+    """The backend that the settings describe; SettingsError names the setting that can't be used, without its value.
+
+    `choosing` is for listing datasets: all settings count but the dataset, and the service must have a list.
+    """
     tag = str(creation.get("backend") or "").strip().lower()
     if tag not in BACKENDS:
         raise SettingsError("backend is not known", f"Set it to one of: {', '.join(BACKENDS)}")
     model = BACKENDS[tag]
+    if choosing and not model.lists:
+        raise model.unlisted()
+    settings = {**creation, "backend": tag, "options": retrieval}
     try:
-        return model.model_validate({**creation, "backend": tag, "options": retrieval})
+        return model.model_validate(settings, context=CHOOSING if choosing else None)
     except ValidationError as error:
         remedy = "Correct it in the knowledge base's settings"
         raise SettingsError(problems_of(error), remedy).at(f"{model.product} settings") from None

@@ -1,4 +1,4 @@
-"""Command line for an admin at a shell: query a service, or check settings step by step."""
+"""Command line for an admin at a shell: query a service, check settings step by step, or list datasets."""
 
 import argparse
 import asyncio
@@ -10,12 +10,13 @@ import sys
 import unicodedata
 import warnings
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any, NoReturn
 
 from langbot_plugin.api.entities.builtin.rag import RetrievalContext, RetrievalResponse
 
-from adapters import BACKENDS, Pool, retrieve
-from adapters.arguments import add_settings, option, spoken
+from adapters import BACKENDS, Dataset, Pool, list_datasets, retrieve
+from adapters.arguments import add_connection, add_settings, option, spoken
 from adapters.check import check
 from bridge.errors import BridgeError, SettingsError
 from bridge.question import Question
@@ -51,6 +52,8 @@ def main(arguments: list[str] | None = None) -> int:
         creation["api_key"] = _key(refuse)
         if command == "check":
             return asyncio.run(_check(creation, retrieval, query or ""))
+        if command == "datasets":
+            return asyncio.run(_datasets(creation, retrieval, as_json=bool(as_json)))
         context = RetrievalContext(
             query=query, creation_settings=creation, retrieval_settings=retrieval, filters=filters or {}
         )
@@ -79,7 +82,6 @@ def _parser() -> argparse.ArgumentParser:
         **form,
     )
     query.add_argument("query", type=_words, help="what to search for")
-    query.add_argument("--json", action="store_true", help="print the whole response as JSON")
     query.add_argument(
         "--filters",
         type=_filters,
@@ -94,9 +96,18 @@ def _parser() -> argparse.ArgumentParser:
         **form,
     )
     probe.add_argument("query", nargs="?", type=_words, help="what to search for (default: words that no cache holds)")
-    for command in (query, probe):
+    listing = commands.add_parser(
+        "datasets",
+        help="list the datasets that a key may read",
+        description="List the datasets that a key may read: id, name, and what is known about each.",
+        usage=f"{parser.prog} datasets --backend SERVICE [settings]",
+        **form,
+    )
+    for command in (query, listing):
+        command.add_argument("--json", action="store_true", help="print everything as JSON")
+    for command in (query, probe, listing):
         command.set_defaults(refuse=command.error)
-        add_settings(command)
+        (add_connection if command is listing else add_settings)(command)
     return parser
 
 
@@ -134,8 +145,7 @@ async def _query(context: RetrievalContext, *, as_json: bool) -> int:
         try:
             response = await retrieve(context, pool)
         except BridgeError as error:
-            print(f"{type(error).__name__}: {spoken(str(error))}", file=sys.stderr)
-            return _code(error)
+            return _failed(error)
     print(json.dumps(response.model_dump(mode="json"), ensure_ascii=False, indent=2) if as_json else table(response))
     return 0
 
@@ -151,6 +161,25 @@ async def _check(creation: dict[str, Any], retrieval: dict[str, Any], query: str
     return code
 
 
+async def _datasets(creation: dict[str, Any], retrieval: dict[str, Any], *, as_json: bool) -> int:
+    async with Pool() as pool:
+        try:
+            found, notes = await list_datasets(creation, retrieval, pool)
+        except BridgeError as error:
+            return _failed(error)
+    if as_json:
+        whole = {"datasets": [asdict(one) for one in found], "notes": notes}
+        print(json.dumps(whole, ensure_ascii=False, indent=2))
+    else:
+        print("\n".join([*choices(found), *(f"note: {note}" for note in notes)]))
+    return 0
+
+
+def _failed(error: BridgeError) -> int:
+    print(f"{type(error).__name__}: {spoken(str(error))}", file=sys.stderr)
+    return _code(error)
+
+
 def _code(error: BridgeError) -> int:
     return 2 if isinstance(error, SettingsError) else 1
 
@@ -163,6 +192,18 @@ def table(response: RetrievalResponse) -> str:
     """The entries as lines below HEAD: rank, score, document, first words."""
     lines = [HEAD, *rows(response)] if response.results else ["The service found nothing."]
     return "\n".join([*lines, *(f"note: {note}" for note in response.metadata.get("notes", ()))])
+
+
+def choices(datasets: list[Dataset]) -> list[str]:
+    """A line for each dataset below a head: id, name, and what is known about it."""
+    if not datasets:
+        return ["The key may read no dataset."]
+    width = max(len(one.id) for one in datasets)
+    lines = [f"{'id':{width}}  {'name':24}  about"]
+    for one in datasets:
+        note = f" ({one.note})" if one.note else ""
+        lines.append(f"{one.id:{width}}  {fitted(one.name, 24)}  {one.line}{note}")
+    return lines
 
 
 def rows(response: RetrievalResponse) -> list[str]:

@@ -1,4 +1,4 @@
-"""AnythingLLM: POST /api/v1/workspace/{slug}/vector-search, GET /api/v1/workspace/{slug}.
+"""AnythingLLM: POST /api/v1/workspace/{slug}/vector-search, GET /api/v1/workspace/{slug}, GET /api/v1/workspaces.
 
 Run against 1.16.0 with LanceDB; read from v1.7.4 on, and for its other vector stores.
 """
@@ -11,6 +11,7 @@ from urllib.parse import quote, unquote
 from adapters.backend import Backend, Failure
 from adapters.options import Options
 from adapters.who import Forms
+from bridge.datasets import Dataset, dataset_records
 from bridge.errors import AuthError, NotFoundError, ResponseError, Retry, UnavailableError
 from bridge.hits import Hit, listed, read_each, side_by_side
 from bridge.http import Http
@@ -48,6 +49,7 @@ class AnythingLLM(Backend):
     dataset_pattern: ClassVar[str] = r"(?<=/workspace/)[^/?#\s]+|^[^/?#\s]+$"
     dataset_hint: ClassVar[str] = "copy what follows /workspace/ in the workspace's page address"
     filters: ClassVar[bool] = False
+    lists: ClassVar[bool] = True
     forms: ClassVar[Forms] = Forms(own=r"403 error:text;|400 message:text;|500 words;")
     failures: ClassVar[tuple[Failure, ...]] = _FAILURES
 
@@ -76,9 +78,12 @@ class AnythingLLM(Backend):
             for info in map(mapping, found if isinstance(found, list) else ()):
                 documents = info.get("documents")
                 count = f"{len(documents)} documents" if isinstance(documents, list) else "its documents not told"
-                ranked = "reranked" if info.get("vectorSearchMode") == "rerank" else "ranked by similarity"
-                lines += [f"{info['name']}: {count}, {ranked}"] if info.get("name") else []
+                lines += [f"{info['name']}: {count}, {_ranked(info)}"] if info.get("name") else []
         return lines
+
+    async def datasets(self, http: Http) -> list[Dataset]:
+        found = dataset_records(await http.get("/api/v1/workspaces"), http, "workspaces", "slug")
+        return [Dataset(info["slug"], text(info.get("name")), _ranked(info)) for info in found]
 
     def _payload(self, question: Question) -> dict[str, Any]:
         """The whole request; what is left out or out of bounds would silently be the workspace's own."""
@@ -99,6 +104,10 @@ class AnythingLLM(Backend):
 
 def _path(workspace: str) -> str:
     return f"/api/v1/workspace/{quote(workspace, safe='')}"
+
+
+def _ranked(info: dict[str, Any]) -> str:
+    return "reranked" if info.get("vectorSearchMode") == "rerank" else "ranked by similarity"
 
 
 def _hits(records: Any, workspace: str, http: Http, enough: int | None) -> list[Hit]:

@@ -3,7 +3,7 @@
 import argparse
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from adapters import BACKENDS, Backend
@@ -20,6 +20,7 @@ HELP = {
     "vector_weight": "share of meaning against words in a hybrid search; blank is the service's own",
     "expand_query": "let the service's language model widen the query",
     "cite_source": "put a line with document name and link before each passage",
+    "long_query": "ask a query longer than the service takes in up to four pieces, or cut it",
     "timeout": "seconds for everything, retries included",
     "candidates": "how many chunks are ranked before the best are picked",
     "use_knowledge_graph": "add an entry of the knowledge graph",
@@ -35,21 +36,33 @@ HELP = {
 }
 LEFT_OUT = ("backend", "api_key", "options", "check_on_save")
 """`backend` comes first of all; a key must not stand in a shell's history; nothing is saved here."""
+CONNECTION = ("api_base_url", "verify_tls", "timeout")
+"""What reaches a service, whatever is asked there."""
 
 Schema = dict[str, Any]
 
 
 def add_settings(command: argparse.ArgumentParser) -> None:
     """Give a command its options: those of several services in one group, then a group for each service."""
-    common = command.add_argument_group("common settings")
-    common.add_argument("--backend", required=True, choices=list(BACKENDS), help="the service")
-    owners = {takers[0] for _, takers in SETTINGS.values() if len(takers) == 1}
-    groups = {
-        tag: command.add_argument_group(backend.product, None if tag in owners else "the common settings alone")
-        for tag, backend in BACKENDS.items()
-    }
-    for name, (schema, takers) in SETTINGS.items():
-        group = common if len(takers) > 1 else groups[takers[0]]
+    common = [name for name, (_, takers) in SETTINGS.items() if len(takers) > 1]
+    add_connection(command, common, "common settings")
+    for tag, backend in BACKENDS.items():
+        own = [name for name, (_, takers) in SETTINGS.items() if takers == [tag]]
+        _add(command.add_argument_group(backend.product, None if own else "the common settings alone"), own)
+
+
+def add_connection(
+    command: argparse.ArgumentParser, names: Iterable[str] = CONNECTION, title: str = "settings"
+) -> None:
+    """Give a command one group of options: the service, and as many settings as reach it, or those named."""
+    group = command.add_argument_group(title)
+    group.add_argument("--backend", required=True, choices=list(BACKENDS), help="the service")
+    _add(group, names)
+
+
+def _add(group: argparse._ArgumentGroup, names: Iterable[str]) -> None:
+    for name in names:
+        schema, takers = SETTINGS[name]
         group.add_argument(
             option(name),
             dest=name,
@@ -89,7 +102,8 @@ def _settings_of(backend: type[Backend]) -> dict[str, Schema]:
     options = backend.model_fields["options"].default
     schemas = backend.model_json_schema()["properties"] | type(options).model_json_schema()["properties"]
     schemas["top_k"] |= {"minimum": 1, "maximum": 100}  # the model clamps it, since pipelines send any number
-    absent = {*LEFT_OUT, *options.OPTIONAL} - options.offers
+    fixed = {name for name, schema in schemas.items() if "const" in schema}
+    absent = {*LEFT_OUT, *options.OPTIONAL} - options.offers | fixed
     return {name: _plain(schema) for name, schema in schemas.items() if name not in absent}
 
 
@@ -121,6 +135,8 @@ def _number(schema: Schema) -> Callable[[str], float]:
 def _placeholder(name: str, schema: Schema) -> str:
     if _is_number(schema):
         return "N"
+    if len(schema.get("enum", ())) == 2:
+        return "|".join(schema["enum"])
     return "true|false" if schema["type"] == "boolean" else name.rpartition("_")[2].upper()
 
 

@@ -5,11 +5,12 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, NamedTuple, Self
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, SecretStr, model_validator
+from pydantic import BaseModel, ConfigDict, SecretStr, ValidationInfo, model_validator
 
 from adapters.options import Options
 from adapters.who import Forms, form_of, in_own_words, looks_like, stranger
 from adapters.words import code_in, words_in
+from bridge.datasets import Dataset
 from bridge.errors import BridgeError, Retry, SettingsError
 from bridge.filters import lookup
 from bridge.hits import Hit
@@ -18,6 +19,8 @@ from bridge.question import Question
 from bridge.settings import Key, Texts, address, parsed, without_unset
 
 SPARE = 10
+CHOOSING = "choosing"
+"""The context in which settings are validated before a dataset is chosen."""
 _RERANKED = "Check the reranker and rerank_model, or switch rerank off; else read the service's log"
 
 
@@ -59,6 +62,8 @@ class Backend(BaseModel, ABC):
     """What to filter by where the service filters but may return no metadata to check it; blank: it always does."""
     forms: ClassVar[Forms] = Forms(loose=True)
     """What its answers look like; what looks otherwise is somebody else's."""
+    lists: ClassVar[bool] = False
+    """Whether the service can list the datasets that a key may read."""
     failures: ClassVar[tuple[Failure, ...]] = ()
     """The first row whose pattern fits the gist counts."""
     resend: ClassVar[bool] = True
@@ -69,7 +74,7 @@ class Backend(BaseModel, ABC):
     backend: str
     api_base_url: str
     api_key: Key
-    dataset_id: Texts
+    dataset_id: Texts = ()
     verify_tls: bool = True
     check_on_save: bool = True
     options: Options = Options()
@@ -77,14 +82,15 @@ class Backend(BaseModel, ABC):
     _drop_unset = model_validator(mode="before")(without_unset)
 
     @model_validator(mode="after")
-    def _usable(self) -> Self:
+    def _usable(self, info: ValidationInfo) -> Self:
+        """Read the address and the dataset; CHOOSING as the context leaves the dataset for later."""
         try:
             base = self._address()
             if "?" in self.api_base_url and self.takes_own_query:
                 object.__setattr__(self, "own_query", SecretStr(parsed(self.api_base_url).query))
         except ValueError as error:
             raise ValueError(f"api_base_url {error}") from None
-        values = {"api_base_url": base, "dataset_id": self._dataset_ids()}
+        values = {"api_base_url": base, "dataset_id": () if info.context == CHOOSING else self._dataset_ids()}
         for name, value in values.items():
             object.__setattr__(self, name, value)
         return self
@@ -122,7 +128,7 @@ class Backend(BaseModel, ABC):
     def question(self, query: str, filters: dict[str, Any] | None = None) -> Question:
         """A host's query and filters as the service takes them; SettingsError for a filter that can't be read."""
         try:
-            return Question.of(query, filters or {}, self.query_limit)
+            return Question.of(query, filters or {}, self.query_limit, split=self.options.long_query == "split")
         except SettingsError as error:
             raise error.at(f"{self.product} settings") from None
 
@@ -167,6 +173,16 @@ class Backend(BaseModel, ABC):
         None for a dataset that the answer doesn't name.
         """
         return []
+
+    async def datasets(self, http: Http) -> list[Dataset]:  # noqa: ARG002
+        """What the key may read, in the service's order; raises BridgeError, SettingsError unless the service `lists`."""
+        raise self.unlisted()
+
+    @classmethod
+    def unlisted(cls) -> SettingsError:
+        """The error of a service that has no list to choose from."""
+        hint = "Enter dataset_id by hand" + (f"; {cls.dataset_hint}" if cls.dataset_hint else "")
+        return SettingsError("datasets can't be listed here", hint).at(f"{cls.product} settings")
 
     def accepts(self, reply: Reply) -> bool:
         """Whether the service says that it did what it was asked."""

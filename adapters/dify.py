@@ -1,6 +1,6 @@
 """Dify: knowledge retrieval over its service API.
 
-POST /datasets/{id}/retrieve, GET /datasets/{id}; seen on 1.9.2, 1.12.1, 1.13.3, 1.14.2 and 1.16.0.
+POST /datasets/{id}/retrieve, GET /datasets/{id}, GET /datasets; seen on 1.9.2, 1.12.1, 1.13.3, 1.14.2 and 1.16.0.
 """
 
 import re
@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import model_validator
 
 from adapters.backend import Backend, Failure
-from adapters.dify_dataset import refuse_incomparable, refuse_unsearchable
+from adapters.dify_dataset import dataset_of, refuse_incomparable, refuse_unsearchable
 from adapters.dify_retrieval_model import (
     METHODS,
     measure,
@@ -21,6 +21,7 @@ from adapters.dify_retrieval_model import (
 )
 from adapters.options import Options
 from adapters.who import Forms
+from bridge.datasets import PAGE_SIZE, Dataset, paged
 from bridge.errors import (
     AuthError,
     BridgeError,
@@ -100,6 +101,7 @@ class Dify(Backend):
     dataset_hint: ClassVar[str] = "copy the id (with its hyphens) out of the dataset's page address in Dify"
     query_limit: ClassVar[int] = 250
     version_header: ClassVar[str] = "x-version"
+    lists: ClassVar[bool] = True
     forms: ClassVar[Forms] = Forms(
         own=r" code:text( message:\S+)?( params:\S+)?( status:\d+)?;| errors:\S+ message:text;|; .*x-version",
         marks=r" code:text message:text status:\d+;| page; .*x-version| query:\{content\} records:list;",
@@ -133,12 +135,15 @@ class Dify(Backend):
             if not text(info.get("name")):
                 continue
             saved = mapping(info.get("retrieval_model_dict"))
-            lines.append(
-                f"{info['name']}: {text(info.get('indexing_technique')) or 'empty'}, "
-                f"{text(info.get('doc_form')) or 'no documents yet'}, {info.get('document_count', 0)} documents, "
-                f"searched by {text(saved.get('search_method')) or 'semantic_search'}"
-            )
+            method = text(saved.get("search_method")) or "semantic_search"
+            lines.append(f"{info['name']}: {dataset_of(info).line}, searched by {method}")
         return lines
+
+    async def datasets(self, http: Http) -> list[Dataset]:
+        async def ask(page: int) -> Any:
+            return await http.get("/v1/datasets", {"page": str(page), "limit": str(PAGE_SIZE)})
+
+        return await paged(ask, dataset_of, http, "total")
 
     async def explain(self, error: BridgeError, http: Http) -> BridgeError:
         if error.happened.startswith(_MAY_BE_THE_DATASET):

@@ -1,7 +1,8 @@
-"""What Dify's details of a dataset rule out: searches that find nothing there, filters that match nothing."""
+"""What Dify says of a dataset: what it is, and which searches and filters come to nothing there."""
 
 from typing import Any
 
+from bridge.datasets import Dataset, counted, told
 from bridge.errors import SettingsError
 from bridge.filters import Filter
 from bridge.values import mapping, text
@@ -15,6 +16,24 @@ BUILT_IN = {
 }
 """Fields that every document has while a dataset's built-in metadata is switched on, and their types."""
 COMPARING = ("gt", "gte", "lt", "lte")
+
+
+def dataset_of(info: dict[str, Any]) -> Dataset:
+    """The dataset of a record of `GET /datasets`, or of the details of one."""
+    technique, documents = info.get("indexing_technique"), info.get("document_count")
+    line = told(technique, info.get("doc_form"), counted(documents, "documents"), info.get("embedding_model"))
+    searchable, note = True, ""
+    if info.get("provider") == "external":
+        searchable, note = False, "external: Dify's API can't search it; connect the server behind it instead"
+    elif info.get("enable_api") is False:
+        searchable, note = False, "its API access is off in Dify"
+    elif not technique or documents == 0:
+        note = "empty: nothing can be found yet"
+    elif technique == "economy":
+        note = "economy: searched by keyword only"
+    elif info.get("embedding_available") is False:
+        note = "its embedding model is missing: searched by full text only"
+    return Dataset(text(info.get("id")), text(info.get("name")), line, note, searchable)
 
 
 def refuse_unsearchable(info: dict[str, Any], method: str) -> None:

@@ -1,4 +1,7 @@
-"""FastGPT: POST /api/core/dataset/searchTest, GET /api/core/dataset/detail. Run against v4.8.17 to v4.14.13; read from v4.6 on."""
+"""FastGPT: POST /api/core/dataset/searchTest, GET /api/core/dataset/detail, POST /api/core/dataset/list.
+
+Run against v4.8.17 to v4.14.13; read from v4.6 on.
+"""
 
 import math
 from typing import Any, ClassVar, Literal
@@ -7,6 +10,7 @@ from adapters.backend import Backend, Failure
 from adapters.options import Options
 from adapters.who import Forms
 from adapters.words import told_in
+from bridge.datasets import Dataset, dataset_records, told
 from bridge.errors import AuthError, NotFoundError, RateLimitedError, ResponseError, Retry, UnavailableError
 from bridge.hits import Hit, listed, read_each, side_by_side
 from bridge.http import Http, Reply
@@ -35,6 +39,8 @@ _FAILURES = (
 )
 _MEASURES = (("reRank", "rerank"), ("embedding", "similarity"), ("fullText", "text_rank"))
 """FastGPT's kinds of score and what they measure, the best first."""
+FOLDERS = 50
+FOLDER_DEPTH = 5
 _MISSING = object()
 _PAGES = ("/api/", "/imgs/")
 """Where FastGPT serves its files and pictures."""
@@ -59,6 +65,7 @@ class FastGPT(Backend):
     dataset_pattern: ClassVar[str] = r"(?i)(?<![0-9a-f])[0-9a-f]{24}(?![0-9a-f])"
     dataset_hint: ClassVar[str] = "copy the 24 digits out of the dataset's page address in FastGPT"
     filters: ClassVar[bool] = False
+    lists: ClassVar[bool] = True
     forms: ClassVar[Forms] = Forms(
         own=r" code:\d+ .*statusText:|(400|413) words;", marks=r" code:\d+ .*statusText:text"
     )
@@ -76,9 +83,28 @@ class FastGPT(Backend):
 
     async def describe(self, http: Http) -> list[str]:
         found = [mapping((await http.get("/api/core/dataset/detail", {"id": i})).get("data")) for i in self.dataset_id]
-        return [
-            f"{d['name']}: {d.get('type')}, {mapping(d.get('vectorModel')).get('name')}" for d in found if d.get("name")
-        ]
+        return [f"{one.name}: {one.line}" for one in map(_dataset, found) if one.name]
+
+    async def datasets(self, http: Http) -> list[Dataset]:
+        found: list[Dataset] = []
+        known: set[str] = set()
+        unopened = 0
+        folders: list[tuple[str | None, tuple[str, ...]]] = [(None, ())]
+        for folder, path in folders:  # which grows on the way
+            answer = await http.post("/api/core/dataset/list", {"parentId": folder})
+            for item in dataset_records(answer, http, ident="_id"):
+                if item["_id"] in known:
+                    continue
+                known.add(item["_id"])
+                if item.get("type") != "folder":
+                    found.append(_dataset(item, path))
+                elif len(path) < FOLDER_DEPTH and len(folders) <= FOLDERS:
+                    folders.append((item["_id"], (*path, text(item.get("name")))))
+                else:
+                    unopened += 1
+        if unopened:
+            http.note(f"{unopened} folders were too deep or too many to be opened; the id of a dataset can be typed")
+        return found
 
     def accepts(self, reply: Reply) -> bool:
         return super().accepts(reply) and mapping(reply.data).get("code") == 200
@@ -133,6 +159,14 @@ class FastGPT(Backend):
                 scores=_scores(item.get("score")),
             ),
         )
+
+
+def _dataset(info: dict[str, Any], path: tuple[str, ...] = ()) -> Dataset:
+    place = f"in {' / '.join(path)}" if path else ""
+    line = told(info.get("type"), mapping(info.get("vectorModel")).get("name"), place)
+    readable = mapping(info.get("permission")).get("hasReadPer") is not False
+    note = "" if readable else "the key's owner may not read it"
+    return Dataset(text(info.get("_id")), text(info.get("name")), line, note, readable)
 
 
 def _scores(score: Any) -> dict[str, float]:

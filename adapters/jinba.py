@@ -1,9 +1,9 @@
 """Jinba: a published flow, POST /api/v2/external/flows/{id}/published-run, or a search URL. Known from its documentation."""
 
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 from urllib.parse import quote
 
-from pydantic import model_validator
+from pydantic import BeforeValidator, model_validator
 
 from adapters.backend import Backend, Failure
 from adapters.options import Options
@@ -45,6 +45,9 @@ class JinbaOptions(Options):
     """How to search in Jinba: by meaning, as the flow is made."""
 
     modes: ClassVar[dict[str, str]] = {"semantic": "semantic"}
+
+    long_query: Annotated[Literal["cut"], BeforeValidator(lambda value: "cut" if value == "split" else value)] = "cut"
+    """Every run costs credits, so that what splits elsewhere cuts here."""
 
 
 class Jinba(Backend):

@@ -10,8 +10,12 @@ from bridge.values import finite
 SearchMode = Literal["auto", "semantic", "full_text", "hybrid", "keyword"]
 
 
+TOP_K = 5
+
+
 def _top_k(value: Any) -> int:
-    return round(min(max(finite(value), 1), 100))
+    """A number field that was cleared arrives as 0; callers send any other number."""
+    return round(min(max(finite(value) or TOP_K, 1), 100))
 
 
 class Options(BaseModel):
@@ -34,8 +38,8 @@ class Options(BaseModel):
         "cross_languages",
     )
 
-    top_k: Annotated[int, BeforeValidator(_top_k)] = 5
-    """At most how many passages, clamped to 1-100."""
+    top_k: Annotated[int, BeforeValidator(_top_k)] = TOP_K
+    """At most how many passages, clamped to 1-100; 0 is the default."""
     score_threshold: Annotated[float, Field(ge=0, le=1), BeforeValidator(finite)] = 0.0
     """Least similarity; 0 is off."""
     search_mode: SearchMode = "auto"
@@ -49,6 +53,8 @@ class Options(BaseModel):
     use_knowledge_graph: bool = False
     cross_languages: Texts = ()
     cite_source: bool = False
+    long_query: Literal["split", "cut"] = "split"
+    """Whether a query longer than the service takes is asked in pieces, or only its start."""
     timeout: Annotated[float, Field(ge=1, le=110), or_default(12)] = 12.0
     """Seconds for everything: tries, waits, body."""
 

@@ -7,13 +7,14 @@ from pydantic import model_validator
 from adapters.backend import Backend, Failure
 from adapters.options import Options
 from adapters.who import Forms
+from bridge.datasets import PAGE_SIZE, Dataset, counted, paged, told
 from bridge.errors import AuthError, NotFoundError, ResponseError, Retry, SettingsError, UnavailableError
 from bridge.filters import DIFY_WORDS, Filter
 from bridge.hits import Hit, read_each
 from bridge.http import Http, Reply
 from bridge.links import absolute
 from bridge.question import Question
-from bridge.values import filled, first, link_in, mapping, number, worst_last
+from bridge.values import filled, first, link_in, mapping, number, text, worst_last
 
 _KEY = "Use an API key of the RAGFlow user who owns the datasets"
 _OWNER = "Check dataset_id, and that api_key belongs to its owner or team"
@@ -70,6 +71,7 @@ class RAGFlow(Backend):
     dataset_pattern: ClassVar[str] = r"(?i)(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])"
     dataset_hint: ClassVar[str] = "copy the 32 digits out of the dataset's page address in RAGFlow"
     filter_hint: ClassVar[str] = "Filter by document_id, or update RAGFlow: it returns metadata from 0.25.3 on"
+    lists: ClassVar[bool] = True
     forms: ClassVar[Forms] = Forms(
         own=r" code:\d+( data:(\w+|\{[^}]*\}))?( error:text)?( message:(text|null))?;",
         marks=r" code:(10\d|40\d|500) data:(null|false) (error:text )?message:text;| code:10\d message:text;"
@@ -98,9 +100,13 @@ class RAGFlow(Backend):
     async def describe(self, http: Http) -> list[str]:
         answers = [await http.get("/api/v1/datasets", {"id": dataset}) for dataset in self.dataset_id]
         found = [mapping(item) for answer in answers for item in mapping(answer).get("data") or ()]
-        return [
-            f"{d['name']}: {d.get('chunk_count')} chunks, {d.get('embedding_model')}" for d in found if d.get("name")
-        ]
+        return [f"{one.name}: {one.line}" for one in map(_dataset, found) if one.name]
+
+    async def datasets(self, http: Http) -> list[Dataset]:
+        async def ask(page: int) -> Any:
+            return await http.get("/api/v1/datasets", {"page": str(page), "page_size": str(PAGE_SIZE)})
+
+        return await paged(ask, _dataset, http, "total_datasets")
 
     def accepts(self, reply: Reply) -> bool:
         answer = mapping(reply.data)
@@ -157,6 +163,17 @@ class RAGFlow(Backend):
             if (value := chunk.get(name)) or value == 0:
                 hit.metadata[name] = value
         return hit
+
+
+def _dataset(info: dict[str, Any]) -> Dataset:
+    model, chunks = text(info.get("embedding_model")), info.get("chunk_count")
+    return Dataset(
+        text(info.get("id")),
+        text(info.get("name")),
+        told(counted(chunks, "chunks"), model),
+        "empty: nothing is parsed yet" if chunks == 0 else "",
+        group=model or "no embedding model",
+    )
 
 
 _KEPT = (

@@ -1,4 +1,7 @@
-"""WeKnora: POST /api/v1/knowledge-bases/{id}/hybrid-search, from v0.6.3 on. Known from the source of 0.7.2, not run."""
+"""WeKnora: POST /api/v1/knowledge-bases/{id}/hybrid-search, from v0.6.3 on, GET /api/v1/knowledge-bases and of one.
+
+Known from the source of 0.7.2, not run.
+"""
 
 import re
 from typing import Any, ClassVar, Literal, Self
@@ -8,6 +11,7 @@ from pydantic import model_validator
 from adapters.backend import Backend, Failure
 from adapters.options import Options
 from adapters.who import Forms
+from bridge.datasets import Dataset, counted, dataset_records, told
 from bridge.errors import AuthError, NotFoundError, ResponseError, Retry, SettingsError, UnavailableError
 from bridge.filters import Condition, Filter
 from bridge.hits import Hit, listed, read_each, side_by_side
@@ -92,6 +96,7 @@ class WeKnora(Backend):
     dataset_hint: ClassVar[str] = "copy the id (with its hyphens) out of the knowledge base's page address in WeKnora"
     key_header: ClassVar[tuple[str, str]] = ("X-API-Key", "")
     filters: ClassVar[bool] = False
+    lists: ClassVar[bool] = True
     forms: ClassVar[Forms] = Forms(
         own=r" error:\{code details message\} success:false;|^\d+ (code:text )?error:text( message:text)?;"
         r"| data:\S+.* success:true;|404 words;",
@@ -122,11 +127,11 @@ class WeKnora(Backend):
             info = mapping((await http.get(f"/api/v1/knowledge-bases/{base}"))["data"])
             _searchable(info, self.options)
             if text(info.get("name")):
-                lines.append(
-                    f"{info['name']}: {info.get('type')}, {info.get('knowledge_count')} documents, "
-                    f"{info.get('chunk_count')} chunks"
-                )
+                lines.append(f"{info['name']}: {_dataset(info).line}")
         return lines
+
+    async def datasets(self, http: Http) -> list[Dataset]:
+        return [_dataset(info) for info in dataset_records(await http.get("/api/v1/knowledge-bases"), http)]
 
     def accepts(self, reply: Reply) -> bool:
         answer = mapping(reply.data)
@@ -157,11 +162,29 @@ class WeKnora(Backend):
         }
 
 
+def _dataset(info: dict[str, Any]) -> Dataset:
+    chunks, (vectors, words) = info.get("chunk_count"), _indexes(info)
+    note = ""
+    if not vectors and not words:
+        note = "neither vectors nor an index of words: nothing can be found"
+    elif chunks == 0:
+        note = "empty: nothing is indexed yet"
+    elif not vectors:
+        note = "no vectors: searched by full text only"
+    line = told(info.get("type"), counted(info.get("knowledge_count"), "documents"), counted(chunks, "chunks"))
+    return Dataset(text(info.get("id")), text(info.get("name")), line, note, vectors or words)
+
+
+def _indexes(info: dict[str, Any]) -> tuple[bool, bool]:
+    """Whether a knowledge base has vectors, and an index of words."""
+    indexed = mapping(info.get("indexing_strategy"))
+    words = indexed.get("keyword_enabled") is not False and info.get("type") != "faq"
+    return indexed.get("vector_enabled") is not False, words
+
+
 def _searchable(info: dict[str, Any], options: WeKnoraOptions) -> None:
     """Refuse by name a search that a knowledge base has no index for: WeKnora finds nothing there, and doesn't say so."""
-    indexed = mapping(info.get("indexing_strategy"))
-    vectors = indexed.get("vector_enabled") is not False
-    words = indexed.get("keyword_enabled") is not False and info.get("type") != "faq"
+    vectors, words = _indexes(info)
     if not vectors and not words:
         raise SettingsError("the knowledge base has neither vectors nor an index of words", "Switch one on in WeKnora")
     if options.by_meaning and not vectors:

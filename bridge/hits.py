@@ -1,13 +1,18 @@
 """What services find: one passage, a list read record by record, and lists joined."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+import re
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
-from bridge.errors import BridgeError, ResponseError
+from bridge.errors import BridgeError, RateLimitedError, ResponseError
 from bridge.http import Http
-from bridge.values import worst_last
+from bridge.question import Question
+from bridge.values import text, worst_last
+
+T = TypeVar("T")
+_LINK_QUERY = re.compile(r"""\?\w+=[^\s)"'<>]*""")
 
 
 @dataclass(slots=True)
@@ -89,18 +94,69 @@ async def side_by_side(ids: Sequence[str], search: Callable[[str], Awaitable[lis
             error.dataset = dataset
             raise
 
+    return merged(await _at_once([one(dataset) for dataset in ids]))
+
+
+async def in_pieces(question: Question, search: Callable[[Question], Awaitable[list[Hit]]], http: Http) -> list[Hit]:
+    """Search for a question, or for all pieces of a long one at once.
+
+    The lists are merged as `merged` says; a passage that several pieces find counts once. Pieces that are refused
+    because the service wants fewer requests are left out and counted in a note, while one is answered. Any other failure of a piece fails the whole.
+    """
+    if not question.more:
+        return await search(question)
+
+    async def one(piece: Question) -> list[Hit] | RateLimitedError:
+        try:
+            return await search(piece)
+        except RateLimitedError as error:
+            return error
+
+    found = await _at_once([one(piece) for piece in question.pieces])
+    answered = [hits for hits in found if not isinstance(hits, RateLimitedError)]
+    refused = [error for error in found if isinstance(error, RateLimitedError)]
+    if not answered:
+        raise refused[0]
+    if refused:
+        http.note(
+            f"{len(refused)} of the {len(found)} pieces were not answered, since the service wants fewer requests"
+        )
+    return _once(merged(answered))
+
+
+async def _at_once(calls: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """What all calls return, in their order; the first that fails ends the others."""
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one(dataset)) for dataset in ids]
+            tasks = [group.create_task(call) for call in calls]
     except BaseExceptionGroup as failed:
         raise failed.exceptions[0] from None
-    return merged([task.result() for task in tasks])
+    return [task.result() for task in tasks]
+
+
+def _once(hits: list[Hit]) -> list[Hit]:
+    """Each passage where it comes first, with the best of its scores that can be compared.
+
+    It is known by document and text: an id may be another one in another list, and links are signed anew.
+    """
+    best: dict[tuple[str, ...], Hit] = {}
+    for hit in hits:
+        dataset, document = (text(hit.metadata.get(name)) for name in ("dataset_id", "document_name"))
+        name = (dataset, document, _LINK_QUERY.sub("", hit.text))
+        kept = best.setdefault(name, hit)
+        if worst_last(hit.score) < worst_last(kept.score) and _comparable((kept, hit)):
+            best[name] = hit
+    return list(best.values())
 
 
 def merged(lists: Iterable[list[Hit]]) -> list[Hit]:
     """One list of several ranked ones: by score where every hit has one of the same measure, else in turns by rank."""
     ranked = [(rank, hit) for hits in lists for rank, hit in enumerate(hits)]
-    measures = {hit.metadata.get("measure") for _, hit in ranked if hit.score is not None} - {"estimated"}
-    if len(measures) < 2 and all(hit.score is not None for _, hit in ranked):
+    if all(hit.score is not None for _, hit in ranked) and _comparable(hit for _, hit in ranked):
         return sorted((hit for _, hit in ranked), key=lambda hit: worst_last(hit.score))
     return [hit for _, hit in sorted(ranked, key=lambda pair: pair[0])]
+
+
+def _comparable(hits: Iterable[Hit]) -> bool:
+    """Whether the scores that these hits have are of one measure."""
+    return len({hit.metadata.get("measure") for hit in hits if hit.score is not None} - {"estimated"}) < 2

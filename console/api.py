@@ -4,11 +4,12 @@ import logging
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict
 from typing import Any, Protocol
 
 from langbot_plugin.api.entities.builtin.rag import RetrievalResponse
 
-from adapters import Access, load_backend
+from adapters import Access, list_datasets, load_backend
 from adapters.check import check
 from bridge.errors import BridgeError, SettingsError
 from bridge.settings import HIDDEN, shown
@@ -114,6 +115,12 @@ async def _test(plugin: Plugin, asked: Answer) -> Answer:
     return {"steps": steps, "entries": entries, "milliseconds": _since(started)}
 
 
+async def _datasets(plugin: Plugin, asked: Answer) -> Answer:
+    """What the key of the page's form may read, to choose from; no dataset needs to stand in the form."""
+    found, notes = await list_datasets(await _settings(plugin, asked), {}, plugin.access())
+    return {"datasets": [asdict(dataset) for dataset in found], "notes": notes}
+
+
 async def _search(plugin: Plugin, asked: Answer) -> Answer:
     """A search through LangBot itself, as a pipeline makes it."""
     started = time.perf_counter()
@@ -203,6 +210,7 @@ _HANDLERS: Mapping[str, Callable[[Plugin, Answer], Awaitable[Answer]]] = {
     "/connections": _connections,
     "/connections/save": _save,
     "/connections/delete": _delete,
+    "/datasets": _datasets,
     "/test": _test,
     "/search": _search,
 }

@@ -43,6 +43,7 @@ def app(index: Index, key: str) -> Starlette:
             Route("/api/v1/auth", api.auth),
             Route(f"{workspace}/vector-search", api.search, methods=["POST"]),
             Route(workspace, api.workspace),
+            Route("/api/v1/workspaces", api.workspaces),
             Route("/{path:path}", _page, methods=["GET", "POST"]),
         ],
         exception_handlers={_RefusedError: _refused},
@@ -70,6 +71,13 @@ class _Api:
         self._authorize(request)
         slug = request.path_params["slug"]
         return JSONResponse({"workspace": [self._described(slug)] if slug in WORKSPACES else []})
+
+    async def workspaces(self, request: Request) -> Response:
+        self._authorize(request)
+        every = [self._described(slug) for slug in WORKSPACES]
+        for one in every:
+            del one["documents"]  # a list tells nothing of them
+        return JSONResponse({"workspaces": every})
 
     async def search(self, request: Request) -> Response:
         self._authorize(request)

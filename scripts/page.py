@@ -22,10 +22,15 @@ def page() -> str:
 
 
 def _form(tag: str) -> dict[str, Any]:
-    """What a connection of one service is made of."""
+    """What a connection of one service is made of, whether datasets can be chosen for it, and how it is searched."""
     told = form(tag)
     fields = [field for field in told["spec"]["creation_schema"] if field["name"] != "check_on_save"]
-    return {"label": told["metadata"]["label"], "fields": fields}
+    return {
+        "label": told["metadata"]["label"],
+        "fields": fields,
+        "lists": BACKENDS[tag].lists,
+        "retrieval": told["spec"]["retrieval_schema"],
+    }
 
 
 if __name__ == "__main__":

@@ -112,8 +112,9 @@ class Http:
         return await self._send("POST", path, payload=payload)
 
     def note(self, text: str) -> None:
-        """Tell the admin something that is no failure; it reaches the log and the response's metadata."""
-        self.notes.append(text)
+        """Tell the admin something that is no failure; it reaches the log and the response's metadata, once."""
+        if text not in self.notes:
+            self.notes.append(text)
 
     def seen(self, value: Json) -> str:
         """The names on the top level of an answer, made fit to show."""

@@ -51,7 +51,7 @@ def without(payload, name, **more):
     [
         ({}, PLAIN),
         ({"top_k": 3}, PLAIN | {"match_count": 3}),
-        ({"top_k": 0}, PLAIN | {"match_count": 1}),
+        ({"top_k": 0}, PLAIN | {"match_count": 5}),
         ({"score_threshold": 0.6}, PLAIN | {"vector_threshold": 0.6}),
         ({"search_mode": "semantic"}, PLAIN),
         ({"search_mode": "full_text"}, without(PLAIN, "disable_keywords_match", disable_vector_match=True)),

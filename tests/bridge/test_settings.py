@@ -101,7 +101,9 @@ def test_a_dataset_id_that_cant_be_mended(wrong):
     [
         ("top_k", "7", 7),
         ("top_k", 2.5, 2),
-        ("top_k", 0, 1),
+        ("top_k", 0, 5),
+        ("top_k", "0", 5),
+        ("top_k", 0.3, 1),
         ("top_k", -3, 1),
         ("top_k", 1000, 100),
         ("top_k", None, 5),

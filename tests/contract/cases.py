@@ -23,6 +23,10 @@ class Case:
     """A recording that answers every GET."""
     good: str = ""
     """A recording of a plain search with at least two hits."""
+    listing: str = ""
+    """A recording of the list of datasets; blank where the service has none."""
+    refused: str = ""
+    """A recording of a wrong key."""
     passages: tuple[tuple[str, ...], ...] = ()
     """Where a record's passage may stand."""
 
@@ -35,6 +39,8 @@ CASES = [
         {"search_mode": "semantic"},
         look_up="v1.14.2__get-dataset-vectors",
         good="v1.14.2__semantic",
+        listing="v1.14.2__list-datasets",
+        refused="v1.14.2__key-wrong",
         passages=(("segment", "content"), ("segment", "answer")),
     ),
     Case(
@@ -42,6 +48,8 @@ CASES = [
         {"api_base_url": HOST, "dataset_id": "1d5a00bded1a11f1a000020000000001"},
         r"^/api/v1/retrieval$",
         good="retrieval_basic",
+        listing="datasets_page_size_100",
+        refused="datasets_no_key",
         passages=(("content",), ("content_with_weight",)),
     ),
     Case(
@@ -50,6 +58,8 @@ CASES = [
         r"/searchTest$",
         {"search_mode": "semantic"},
         good="v4.14.13__embedding",
+        listing="v4.14.13__list_ok",
+        refused="v4.14.13__err_bad_key",
         passages=(("q",), ("a",)),
     ),
     Case(
@@ -72,6 +82,8 @@ CASES = [
         r"/vector-search$",
         look_up="workspace",
         good="search_basic",
+        listing="workspaces",
+        refused="key_wrong",
         passages=(("text",),),
     ),
     Case(
@@ -79,6 +91,8 @@ CASES = [
         {"api_base_url": HOST, "dataset_id": "3f1c9a52-7d0e-4b86-9c1d-5a2e8f604b17"},
         r"/hybrid-search$",
         good="source__01_semantic",
+        listing="source__26_base_list",
+        refused="source__07_bad_key",
         passages=(("content",),),
     ),
 ]

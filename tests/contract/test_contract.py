@@ -119,11 +119,49 @@ async def test_the_key_goes_out_once_and_nothing_of_the_host_does(case, pool):
         assert not [word for word in (b"person_77", b"bot-88", b"user-99", b"session_name") if word in sent]
 
 
+LONG = "".join(f"Sentence {number} is about something else. " for number in range(1000))
+
+
 @pytest.mark.parametrize("case", ALL)
-async def test_a_long_query_is_cut_and_told(case, pool):
-    with service(case, recording(case.backend, case.good)):
-        response = await retrieve(context(case, query="退" * 5000), pool)
+@pytest.mark.parametrize("setting", [{}, {"long_query": "split"}], ids=["default", "split"])
+async def test_a_long_query_is_asked_in_pieces_where_a_call_costs_nothing(case, setting, pool):
+    with service(case, recording(case.backend, case.good)) as calls:
+        whole = await retrieve(context(case), pool)
+        calls.clear()
+        response = await retrieve(context(case, query=LONG, retrieval=setting), pool)
+    asked = [request.content.decode() for request in calls if request.method == "POST"]
+    assert len(asked) == (4 if BACKENDS[case.backend].resend else 1)
+    assert sum("Sentence 0 is" in body for body in asked) == 1
+    assert sum("Sentence 999 is" in body for body in asked) == len(asked) // 4
+    assert sorted(seen(response)) == sorted(seen(whole))
+    told = "asked in 4 pieces; " if len(asked) == 4 else "the query was cut to the 4000 characters"
+    assert any(told in note for note in response.metadata["notes"])
+
+
+@pytest.mark.parametrize("case", ALL)
+async def test_a_long_query_is_cut_on_demand(case, pool):
+    with service(case, recording(case.backend, case.good)) as calls:
+        response = await retrieve(context(case, query=LONG, retrieval={"long_query": "cut"}), pool)
+    assert len([request for request in calls if request.method == "POST"]) == 1
     assert any("query was cut" in note for note in response.metadata["notes"])
+
+
+@pytest.mark.parametrize("case", ALL)
+async def test_what_holds_for_every_piece_is_told_once(case, pool):
+    told = copy.deepcopy(recording(case.backend, case.good))
+    rows_of(told["response"])[1:1] = [None]
+    with service(case, told):
+        response = await retrieve(context(case, query=LONG), pool)
+    assert len([note for note in response.metadata["notes"] if note.startswith("1 of")]) == 1
+
+
+@pytest.mark.parametrize("case", ALL)
+async def test_a_query_that_fits_is_asked_once_and_not_spoken_of(case, pool):
+    query = ("Is it so? " * 1000)[: BACKENDS[case.backend].query_limit - 1].rstrip() + "x"
+    with service(case, recording(case.backend, case.good)) as calls:
+        response = await retrieve(context(case, query=query), pool)
+    assert len([request for request in calls if request.method == "POST"]) == 1
+    assert not [note for note in response.metadata.get("notes", ()) if "query" in note]
 
 
 @pytest.mark.parametrize("case", ALL)

@@ -32,6 +32,7 @@ ANSWERS = (
     "body_text_plain",
     "workspace_empty",
     "workspace",
+    "workspaces",
     "workspace_get_empty",
     "workspace_get_unknown",
     "auth_ok",

@@ -74,7 +74,8 @@ def test_names_are_the_models(name):
     retrieval = set()
     for backend in chosen:
         options = type(backend.model_fields["options"].default)
-        retrieval |= (set(options.model_fields) - set(options.OPTIONAL) - {"search_mode"}) | set(options.offers)
+        fixed = {field for field, schema in options.model_json_schema()["properties"].items() if "const" in schema}
+        retrieval |= (set(options.model_fields) - set(options.OPTIONAL) - {"search_mode"} - fixed) | set(options.offers)
         retrieval |= {"search_mode"} if options.modes else set()
     creation = creation | {"connection"} if name == "remote" else creation - {"backend"}
     assert {field["name"] for field in spec["creation_schema"]} == creation
@@ -87,8 +88,12 @@ def test_defaults_are_the_models_and_load(name):
     options = type(backend.model_fields["options"].default)
     defaults = {field["name"]: field["default"] for field in form(name)["spec"]["retrieval_schema"]}
     assert options.model_validate(defaults) == options()
-    offered = {o["name"] for f in form(name)["spec"]["retrieval_schema"] for o in f.get("options", [])}
-    assert offered == ({"auto", *options.modes} if options.modes else set())
+    schemas = options.model_json_schema()["properties"]
+    offered = {
+        f["name"]: {o["name"] for o in f["options"]} for f in form(name)["spec"]["retrieval_schema"] if "options" in f
+    }
+    assert offered.pop("search_mode", None) == ({"auto", *options.modes} if options.modes else None)
+    assert offered == {field: set(schemas[field]["enum"]) for field in offered}
 
 
 @pytest.mark.parametrize("name", NAMES)

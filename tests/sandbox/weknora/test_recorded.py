@@ -78,6 +78,13 @@ async def test_a_base_has_the_recorded_shape(index: Index) -> None:
     assert difference(response.json(), exchange.body, frozenset()) is None
 
 
+async def test_the_list_of_bases_has_the_recorded_shape(index: Index) -> None:
+    exchange = Exchange("weknora", "source__26_base_list", REPLACED)
+    response = await exchange.replay(weknora.app(index, KEY))
+    assert response.status_code == exchange.status
+    assert difference(response.json(), exchange.body, frozenset()) is None
+
+
 async def test_health_needs_no_key(index: Index) -> None:
     exchange = Exchange("weknora", "source__24_health")
     response = await exchange.replay(weknora.app(index, KEY))
