@@ -5,7 +5,11 @@ from langbot_plugin.entities.io.context import InstallationBinding
 
 from adapters import Access, Network, Pool
 from console.connections import Connections
+from console.drafts import Drafts
 from console.journal import Journal
+from console.trials import Trials
+from console.usage import Usage
+from console.watch import Watches
 
 
 class KnowledgeBridge(BasePlugin):
@@ -14,6 +18,10 @@ class KnowledgeBridge(BasePlugin):
     pool: Pool
     connections: Connections
     journal: Journal
+    usage: Usage
+    trials: Trials
+    watches: Watches
+    drafts: Drafts
     takes_connections: bool = False
     """Whether this package's engine lets a knowledge base name a connection."""
 
@@ -23,6 +31,10 @@ class KnowledgeBridge(BasePlugin):
         await self.pool.warm_up()
         self.connections = Connections()
         self.journal = Journal()
+        self.usage = Usage()
+        self.trials = Trials()
+        self.watches = Watches()
+        self.drafts = Drafts()
 
     @property
     def tenant(self) -> str:
@@ -36,11 +48,20 @@ class KnowledgeBridge(BasePlugin):
 
     async def on_installation_revoked(self, binding: InstallationBinding) -> None:
         """Drop what is remembered for an installation that is gone."""
-        self.pool.forget(binding.installation_uuid)
-        self.connections.forget(binding.installation_uuid)
-        self.journal.forget(binding.installation_uuid)
+        remembering = (
+            self.pool,
+            self.connections,
+            self.journal,
+            self.usage,
+            self.trials,
+            self.watches,
+            self.drafts,
+        )
+        for one in remembering:
+            one.forget(binding.installation_uuid)
 
     async def close(self) -> None:
         """Close every connection. The runtime ends the process instead; tests and tools call this."""
         await self.connections.close()
+        await self.usage.close()
         await self.pool.close()

@@ -39,6 +39,9 @@ __all__ = [
 
 log = logging.getLogger(__name__)
 
+CORRECT = "Correct this setting"
+"""What to do about settings that can't be used, wherever they stand: in a knowledge base, a connection, a command line."""
+
 BACKENDS: dict[str, type[Backend]] = {
     "dify": Dify,
     "ragflow": RAGFlow,
@@ -78,7 +81,7 @@ async def retrieve(context: RetrievalContext, pool: Pool | Access) -> RetrievalR
     response = results.response(kept, backend.options, http.notes, http.unread)
     for note in response.metadata.get("notes", ()):
         log.info("knowledge base %s: %s: %s", context.knowledge_base_id, http.where, note)
-    response.metadata |= {"service": http.where, "tries": http.tries}
+    response.metadata |= {"service": http.where, "version": http.version, "tries": http.tries}
     return response
 
 
@@ -109,5 +112,4 @@ def load_backend(creation: dict[str, Any], retrieval: dict[str, Any], *, choosin
     try:
         return model.model_validate(settings, context=CHOOSING if choosing else None)
     except ValidationError as error:
-        remedy = "Correct it in the knowledge base's settings"
-        raise SettingsError(problems_of(error), remedy).at(f"{model.product} settings") from None
+        raise SettingsError(problems_of(error), CORRECT).at(f"{model.product} settings") from None

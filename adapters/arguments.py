@@ -2,11 +2,11 @@
 
 import argparse
 import math
-import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from adapters import BACKENDS, Backend
+from adapters import BACKENDS, CORRECT, Backend
+from adapters.named import NAMED
 
 HELP = {
     "api_base_url": "the service's address; what is pasted behind it (/v1, a page's path) does no harm",
@@ -80,9 +80,9 @@ def option(name: str) -> str:
 
 def spoken(error: str) -> str:
     """An error's text with the settings as they are typed here; what the service said (in brackets) stays its own."""
-    text = error.replace("Correct it in the knowledge base's settings", "See --help")
+    text = error.replace(CORRECT, "See --help")
     text = text.replace(" in the retrieval settings", "")
-    return _NAMED.sub(lambda found: _spoken(found[0]), text)
+    return NAMED.sub(lambda found: _spoken(found[0]), text)
 
 
 def _spoken(found: str) -> str:
@@ -158,9 +158,3 @@ def _help(name: str, schema: Schema, takers: list[str]) -> str:
 
 
 SETTINGS = _settings()
-_IN_BRACKETS = r"\((?:\d{3}: |keys: )[^)]*\)"
-_NAMES = "|".join(["api_key", *(name for name in SETTINGS if "_" in name)])
-_WORDS = "|".join(["backend", "filters", *(name for name in SETTINGS if "_" not in name)])
-_BEFORE = "^|(?<=: )|(?<=; )|(?<=raise )|(?<=[Ss]witch )|(?<=with )"
-_NAMED = re.compile(rf"{_IN_BRACKETS}|(?<![\w-])(?:{_NAMES})(?!\w)|(?:{_BEFORE})(?:{_WORDS})(?=[ :.])")
-"""Settings in a text: those with an underscore anywhere, single words only where they can be nothing else."""

@@ -13,8 +13,9 @@ from typing import NamedTuple
 from adapters import Pool, retrieve
 from benchmarks.comparing import in_turns
 from benchmarks.service import Running
-from components.knowledge_engine.engine import CONNECTION, RemoteEngine
+from components.knowledge_engine.engine import RemoteEngine
 from console.connections import FRESH, PREFIX, Connections
+from console.run import CONNECTION
 from main import KnowledgeBridge
 
 STORAGE = 12

@@ -34,7 +34,10 @@ class BridgeError(RetrievalError):
         self.retry = retry
         self.where = ""
         self.dataset = ""
-        self.tries = 1
+        self.version = ""
+        """What the service called itself, if it answered."""
+        self.tries = 0
+        """How often the last request was sent; 0: nothing was."""
         self.answered = False
         """Whether the service was reached at all."""
         self.by_address = False
@@ -42,7 +45,7 @@ class BridgeError(RetrievalError):
         self.foreign = False
         """Whether somebody else answered in the service's place."""
 
-    def at(self, where: str, tries: int = 1) -> Self:
+    def at(self, where: str, tries: int = 0) -> Self:
         """Say which service failed, and after how many tries."""
         self.where, self.tries = where, tries
         return self

@@ -1,72 +1,31 @@
 """Named connections: sets of settings in the plugin's storage, so that a service is swapped or a key rotated in one place."""
 
 import asyncio
-import json
 import logging
 import time
 import uuid
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 from bridge.beside import Beside
 from bridge.errors import BridgeError, SettingsError
 from bridge.recent import Recent
-from bridge.settings import shown
-from bridge.values import mapping, text
+from console.connection import NAME_LIMIT, Connection, Former, Listing, named, read
+from console.storage import Storage, StorageError, names, stored
 
 log = logging.getLogger(__name__)
 
 PREFIX = "connection/"
-NAME_LIMIT = 60
 COPIES = 512
 FRESH = 5.0
 """Seconds after which the storage is read again."""
-KEPT = ("api_key",)
-"""Settings that never leave for a browser."""
-NO_STORAGE = "Check LangBot's database and log; where its SQLAlchemy is 2.1 or newer, install sqlalchemy<2.1"
-
-
-class Storage(Protocol):
-    """The host's storage of one installation's plugin, as the SDK's plugin object offers it. Every call may raise."""
-
-    @property
-    def tenant(self) -> str:
-        """Whose storage it is."""
-
-    async def set_plugin_storage(self, key: str, value: bytes) -> None: ...
-    async def get_plugin_storage(self, key: str) -> bytes: ...
-    async def get_plugin_storage_keys(self) -> list[str]: ...
-    async def delete_plugin_storage(self, key: str) -> None: ...
+HOPS = 16
+"""Renamings that are followed at most."""
 
 
 class ConflictError(BridgeError):
-    """Somebody else saved or deleted the connection in between."""
-
-
-class StorageError(BridgeError):
-    """The host's storage can't be read or written, or holds what is no connection."""
-
-
-@dataclass(frozen=True, slots=True)
-class Connection:
-    """One named set of creation settings (`backend` among them). `revision` changes with every save."""
-
-    name: str
-    settings: dict[str, Any]
-    revision: str
-
-    def shown(self) -> dict[str, Any]:
-        """What a browser may see: no key, only whether there is one, and no address's query string."""
-        settings = {name: value for name, value in self.settings.items() if name not in KEPT}
-        if "api_base_url" in settings:
-            settings["api_base_url"] = shown(settings["api_base_url"])
-        return {
-            "name": self.name,
-            "revision": self.revision,
-            "settings": settings,
-            "has_key": bool(self.settings.get("api_key")),
-        }
+    """Somebody else saved or deleted the connection in between, or has the name."""
 
 
 class Copy(NamedTuple):
@@ -78,13 +37,18 @@ class Copy(NamedTuple):
 
 
 class Connections:
-    """The connections of any number of storages. Writes of one process are made one after another."""
+    """The connections of any number of storages. Writes of one process are made one after another.
+
+    One that is renamed goes on answering under its former name, until `retire` ends that.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._writing = asyncio.Lock()
         self._copies: Recent[tuple[str, str], Copy] = Recent(COPIES)
         self._beside = Beside()
+
+    # ---- for queries
 
     async def current(self, storage: Storage, name: str) -> Connection:
         """One connection for a query: what was last saved here, or read; see `get` for what it raises.
@@ -96,7 +60,7 @@ class Connections:
         key = (storage.tenant, name)
         copy = self._copies.get(key)
         if copy is None:
-            self._remember(storage, await self.get(storage, name))
+            self._remember(storage, name, await self.get(storage, name))
         elif copy.doubted:
             await self._renew(storage, name)
         elif self._clock() - copy.at > FRESH:
@@ -119,102 +83,169 @@ class Connections:
 
     async def _renew(self, storage: Storage, name: str) -> None:
         try:
-            self._remember(storage, await self.get(storage, name))
+            self._remember(storage, name, await self.get(storage, name))
         except SettingsError:
-            self._drop(storage, name)
+            self._copies.pop((storage.tenant, name), None)
         except StorageError as error:
             log.info("connection %r: the last one known goes on being used; %s", name, error)
 
-    def _remember(self, storage: Storage, connection: Connection) -> None:
-        self._copies.put((storage.tenant, connection.name), Copy(self._clock(), connection))
+    def _remember(self, storage: Storage, name: str, connection: Connection) -> None:
+        self._copies.put((storage.tenant, name), Copy(self._clock(), connection))
 
-    def _drop(self, storage: Storage, name: str) -> None:
-        self._copies.pop((storage.tenant, name), None)
+    def _drop(self, storage: Storage, *changed: str) -> None:
+        """Nothing that was known under these names counts any more, nor what their former names stood for."""
+        for key, copy in list(self._copies.items()):
+            if key[0] == storage.tenant and (key[1] in changed or copy.connection.name in changed):
+                del self._copies[key]
 
-    async def all(self, storage: Storage) -> tuple[list[Connection], list[str]]:
-        """All connections by name, and the names under which something damaged is stored. StorageError otherwise."""
-        good, damaged = [], []
-        for name in await self._names(storage):
-            try:
-                good.append(await self._read(storage, name))
-            except ValueError:
-                damaged.append(name)
-        return good, damaged
+    # ---- reading
+
+    async def all(self, storage: Storage) -> Listing:
+        """All that is stored; StorageError where it can't be read."""
+        have = await names(storage, PREFIX)
+        found = await asyncio.gather(*(self._read_if_good(storage, name) for name in have))
+        connections = [one for one in found if isinstance(one, Connection)]
+        formers = {one.name: one for one in found if isinstance(one, Former)}
+        damaged = [name for name, one in zip(have, found, strict=True) if one is None]
+        return Listing(connections, formers, damaged)
 
     async def get(self, storage: Storage, name: str) -> Connection:
-        """One connection; SettingsError that lists the names there are where it's missing."""
+        """One connection by its name or a former one; SettingsError that lists the names there are where it's missing."""
+        asked = name
         try:
-            return await self._read(storage, name)
+            for _ in range(HOPS):
+                found = await self._read(storage, asked)
+                if isinstance(found, Connection):
+                    return found
+                asked = found.now
         except ValueError:
             raise StorageError(
                 f"connection {name!r} is damaged", "Delete it on the plugin's page, make it anew"
             ) from None
         except StorageError:
-            names = await self._names(storage)  # the host doesn't tell a missing value from a storage that fails
-            if name in names:
+            if asked in await names(storage, PREFIX):  # the host doesn't tell a missing value from a storage that fails
                 raise
-        have = ", ".join(names) or "none yet"
+        have = ", ".join(one.name for one in (await self.all(storage)).connections) or "none yet"
         raise SettingsError(f"connection {name[:NAME_LIMIT]!r} is not there", f"Use one of: {have}"[:150])
 
-    async def save(
-        self, storage: Storage, name: str, settings: dict[str, Any], original: str = "", revision: str = ""
+    # ---- writing
+
+    async def check(
+        self, storage: Storage, name: str, original: str, revision: str, users: Mapping[str, list[str]]
+    ) -> Former | None:
+        """Raise what `save` would; the former name that it would take back. `users`: who names which connection."""
+        name = named(name)
+        have = await names(storage, PREFIX)
+        if original:
+            await self._unchanged(storage, original, revision, have)
+        if name == original or name not in have:
+            return None
+        return await self._free(storage, name, original, users)
+
+    async def save(  # noqa: PLR0913, PLR0917 - a save is what it is
+        self,
+        storage: Storage,
+        name: str,
+        settings: dict[str, Any],
+        original: str = "",
+        revision: str = "",
+        users: Mapping[str, list[str]] | None = None,
     ) -> Connection:
         """Store a new connection, or change or rename the one called `original` as it was at `revision`.
 
-        ConflictError where somebody else was faster, SettingsError for a bad name.
+        ConflictError where somebody else was faster or has the name, SettingsError for a bad name.
         """
-        name = name.strip()
-        if not name or len(name) > NAME_LIMIT or not name.isprintable():
-            raise SettingsError(f"name must have 1 to {NAME_LIMIT} characters in one line", "Choose another name")
         async with self._writing:
-            names = await self._names(storage)
-            if original:
-                await self._unchanged(storage, original, revision, names)
-            if name != original and name in names:
-                raise ConflictError(f"a connection called {name!r} is there already", "Choose another name")
-            made = Connection(name, settings, uuid.uuid4().hex)
-            raw = json.dumps({"settings": settings, "revision": made.revision}, ensure_ascii=False).encode()
-            await self._call(storage.set_plugin_storage(PREFIX + name, raw), "saved")
-            self._remember(storage, made)
-            if original and original != name:
-                self._drop(storage, original)
-                await self._call(storage.delete_plugin_storage(PREFIX + original), "renamed")
+            before = await self.check(storage, name, original, revision, users or {})
+            made = Connection(named(name), settings, uuid.uuid4().hex)
+            await self._put(storage, made, "saved")
+            self._drop(storage, made.name, original)
+            self._remember(storage, made.name, made)
+            if original and original != made.name:
+                await self._rename(storage, original, made.name, before)
         return made
 
     async def delete(self, storage: Storage, name: str, revision: str) -> None:
-        """Delete a connection as it was at `revision`; one that is damaged has none. ConflictError otherwise."""
-        async with self._writing:
-            await self._unchanged(storage, name, revision, await self._names(storage))
-            self._drop(storage, name)
-            await self._call(storage.delete_plugin_storage(PREFIX + name), "deleted")
+        """Delete a connection as it was at `revision`, its former names too; one that is damaged has no revision.
 
-    async def _unchanged(self, storage: Storage, name: str, revision: str, names: list[str]) -> None:
-        if name not in names:
-            raise ConflictError(f"connection {name!r} was deleted by somebody else", "Load the list anew")
+        ConflictError otherwise.
+        """
+        async with self._writing:
+            await self._unchanged(storage, name, revision, await names(storage, PREFIX))
+            formers = await self._formers(storage, name)
+            self._drop(storage, name)
+            await stored(storage.delete_plugin_storage(PREFIX + name), "deleted")
+            for former in formers:  # one that stays leads nowhere, and goes with the next listing
+                with suppress(StorageError):
+                    await stored(storage.delete_plugin_storage(PREFIX + former), "deleted")
+
+    async def retire(self, storage: Storage, formers: Iterable[str]) -> None:
+        """These names answer no longer, as far as they are former ones."""
+        async with self._writing:
+            for name in formers:
+                with suppress(ValueError, StorageError):  # it goes with the next listing
+                    if isinstance(await self._read(storage, name), Former):
+                        self._drop(storage, name)
+                        await stored(storage.delete_plugin_storage(PREFIX + name), "deleted")
+
+    async def _rename(self, storage: Storage, original: str, name: str, before: Former | None) -> None:
+        """Let a connection's old name, and those before it, lead to the new one; as before where that fails."""
         try:
-            found = (await self._read(storage, name)).revision
-        except ValueError:
-            found = ""
-        if found != revision:
+            await self._put(storage, Former(original, name, time.time()), "renamed")
+        except StorageError:
+            self._drop(storage, name)
+            with suppress(StorageError):
+                if before:
+                    await self._put(storage, before, "renamed")
+                else:
+                    await stored(storage.delete_plugin_storage(PREFIX + name), "deleted")
+            raise
+        with suppress(StorageError):  # a chain is followed as well
+            listing = await self.all(storage)
+            for former in listing.formers.values():
+                if former.now == original:
+                    await self._put(storage, Former(former.name, name, former.since), "renamed")
+
+    async def _free(self, storage: Storage, name: str, original: str, users: Mapping[str, list[str]]) -> Former:
+        """A former name that may be taken: it leads nowhere, or to `original` itself. ConflictError for any other."""
+        listing = await self.all(storage)
+        if name not in listing.formers:
+            raise ConflictError(f"a connection called {name!r} is there already", "Choose another name")
+        now = listing.now(name)
+        if now and now != original:
+            whom = ", ".join(users.get(name, ())) or "knowledge bases that nobody has searched since"
+            raise ConflictError(
+                f"{name!r} is a former name of connection {now!r} and still answers for {whom}"[:200],
+                "Choose another name",
+            )
+        return listing.formers[name]
+
+    async def _formers(self, storage: Storage, name: str) -> list[str]:
+        try:
+            return (await self.all(storage)).of(name)
+        except StorageError:
+            return []
+
+    async def _unchanged(self, storage: Storage, name: str, revision: str, have: list[str]) -> None:
+        found = await self._read_if_good(storage, name) if name in have else None
+        if name not in have or isinstance(found, Former):
+            raise ConflictError(f"connection {name!r} was deleted or renamed by somebody else", "Load the list anew")
+        if (found.revision if found else "") != revision:
             raise ConflictError(
                 f"connection {name!r} was changed by somebody else", "Load it anew and repeat your change"
             )
 
-    async def _names(self, storage: Storage) -> list[str]:
-        keys = await self._call(storage.get_plugin_storage_keys(), "listed")
-        return sorted(key.removeprefix(PREFIX) for key in keys if key.startswith(PREFIX))
-
-    async def _read(self, storage: Storage, name: str) -> Connection:
-        """ValueError where what is stored is no connection."""
-        told = json.loads(await self._call(storage.get_plugin_storage(PREFIX + name), "read"))
-        settings = mapping(mapping(told).get("settings"))
-        if not settings:
-            raise ValueError(name)
-        return Connection(name, settings, text(mapping(told).get("revision")))
+    @staticmethod
+    async def _put(storage: Storage, what: Connection | Former, how: str) -> None:
+        await stored(storage.set_plugin_storage(PREFIX + what.name, what.raw()), how)
 
     @staticmethod
-    async def _call(request: Any, what: str) -> Any:
+    async def _read(storage: Storage, name: str) -> Connection | Former:
+        """ValueError where what is stored is neither."""
+        return read(name, await stored(storage.get_plugin_storage(PREFIX + name), "read"))
+
+    async def _read_if_good(self, storage: Storage, name: str) -> Connection | Former | None:
         try:
-            return await request
-        except Exception:  # noqa: BLE001 - the host's faults come as many classes, and with its internals in their texts
-            raise StorageError(f"the plugin's storage failed: nothing could be {what}", NO_STORAGE) from None
+            return await self._read(storage, name)
+        except ValueError:
+            return None

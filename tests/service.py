@@ -76,6 +76,13 @@ async def silence(_request: Request, _writer: asyncio.StreamWriter) -> bool:
     return True
 
 
+async def until_hung_up(request: Request, _writer: asyncio.StreamWriter) -> bool:
+    """Nothing more, until the other side ends the connection, which counts as `hung_up`."""
+    if not await request.reader.read(1):
+        raise EOFError
+    return True
+
+
 @dataclass
 class Service:
     """`async with Service() as service`: give `answers` in order; the last repeats. A GET takes `looked_up` if given."""

@@ -11,6 +11,7 @@ from bridge.http.call import Http
 from bridge.http.network import Network
 from bridge.http.pool import Pool
 from bridge.http.privacy import Privacy
+from bridge.http.retry import Watch
 from bridge.http.service import Service
 
 
@@ -21,6 +22,8 @@ class Access:
     pool: Pool
     network: Network = field(default_factory=Network)
     tenant: str = ""
+    watch: Watch | None = None
+    """Whom a further try of a request is told to."""
 
     @classmethod
     def to(cls, pool: "Pool | Access") -> "Access":
@@ -39,7 +42,8 @@ class Access:
         who = (self.tenant, sha256(f"{service.api_base_url}\0{own_query}\0{key}".encode()).digest())
         patience = self.pool.patience
         async with self.pool.lane(service, self.network) as lane:
-            http = Http(self.pool, self.network, lane, service, Privacy(key, asked, own_query), who, self.pool.clock())
+            privacy, began = Privacy(key, asked, own_query), self.pool.clock()
+            http = Http(self.pool, self.network, lane, service, privacy, who, began, watch=self.watch)
             name, heard = (self.tenant, service.api_base_url), lane.answers
             try:
                 http.probe = self.network.pause_after_failures and patience.probing(name)

@@ -18,7 +18,7 @@ from bridge.http.privacy import Privacy
 from bridge.http.redirects import is_followed
 from bridge.http.reply import Json, Reply, packed, read
 from bridge.http.request import Request
-from bridge.http.retry import Retries
+from bridge.http.retry import Retries, Watch
 from bridge.http.service import Service
 from bridge.values import from_json, to_json
 
@@ -30,7 +30,7 @@ KEPT_AT_MOST = 86_400.0
 HEADERS = (
     (b"Accept", b"application/json"),
     (b"Accept-Encoding", b"gzip"),
-    (b"User-Agent", b"KnowledgeBridge/0.2"),
+    (b"User-Agent", b"KnowledgeBridge/0.3"),
 )
 VERSION = re.compile(r"v?\d{1,4}(\.\d{1,6}){1,3}([.+-][a-z0-9]{1,8})?")
 
@@ -61,6 +61,8 @@ class Http:
     """The kept answers that counted."""
     probe: bool = False
     """Whether the address is left alone and this call finds out about it."""
+    watch: Watch | None = None
+    """Whom a further try is told to."""
 
     async def get(self, path: str, params: dict[str, str] | None = None, keep: float = 0.0) -> Json:
         """The JSON behind `path`. Raises BridgeError.
@@ -133,7 +135,8 @@ class Http:
     def placed(self, error: BridgeError) -> BridgeError:
         """The error with the service that it belongs to."""
         error.answered = self.answered and not error.foreign
-        return error if error.where else error.at(self.where)
+        error.version = self.version
+        return error if error.where else error.at(self.where, self.tries)
 
     def late(self) -> BridgeError:
         """The error of a retrieval that ran into its deadline."""
@@ -159,7 +162,7 @@ class Http:
                 raise
             failed = error
         service, clock = self.service, self.pool.clock
-        retries = Retries(service.timeout, self.started + service.timeout, service.resend, clock)
+        retries = Retries(service.timeout, self.started + service.timeout, service.resend, clock, self.watch)
         return await retries.after(failed, lambda: self._try(request))
 
     def _request(self, method: str, path: str, params: dict[str, str] | None, payload: Json) -> Request:
@@ -203,7 +206,7 @@ class Http:
         error.by_address = told is None and isinstance(error, UnavailableError) and error.retry is not None
         if self.answered and not error.by_address:
             self.lane.answers += 1
-        self.last = error.at(self.where)
+        self.last = error.at(self.where, self.tries)
         raise error from None
 
     async def _exchange(self, request: Request) -> Reply:

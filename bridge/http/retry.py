@@ -13,6 +13,9 @@ PATIENT_SHARE = 1 / 3
 LONGEST_PAUSE = 1.0
 """Seconds between two tries at most, unless the service asks for more; so soon its return is noticed."""
 
+Watch = Callable[[int, BridgeError | None], None]
+"""Is told which try comes next and why the one before failed, then, with no error, which try it was that worked."""
+
 
 @dataclass(slots=True)
 class Retries:
@@ -24,6 +27,7 @@ class Retries:
     resend: bool
     """Whether a request that may have arrived can be sent again."""
     clock: Callable[[], float]
+    watch: Watch | None = None
     counted: int = 0
     """Failures that `Retry.tries` limits."""
     refused_at: float | None = None
@@ -40,11 +44,16 @@ class Retries:
                 raise failed
             return await attempt()
 
-        retrying = tenacity.AsyncRetrying(retry=tenacity.retry_if_exception(self._may), wait=_pause, reraise=True)
+        retrying = tenacity.AsyncRetrying(
+            retry=tenacity.retry_if_exception(self._may), wait=_pause, before_sleep=self._tell, reraise=True
+        )
         try:
-            return await retrying(again)
+            answer: Json = await retrying(again)
         except BridgeError as error:
             raise error.at(error.where, tries) from None
+        if self.watch:
+            self.watch(tries, None)
+        return answer
 
     def _may(self, error: BaseException) -> bool:
         """Whether there may be one more try; asked once for each failure."""
@@ -58,6 +67,12 @@ class Retries:
             return now < self.refused_at + self.timeout * PATIENT_SHARE
         self.counted += 1
         return self.counted < retry.tries
+
+    def _tell(self, state: tenacity.RetryCallState) -> None:
+        """Say that there will be one more try."""
+        error = state.outcome.exception() if state.outcome else None
+        if self.watch and isinstance(error, BridgeError):
+            self.watch(state.attempt_number + 1, error)
 
 
 def _pause(state: tenacity.RetryCallState) -> float:

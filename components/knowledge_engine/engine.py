@@ -1,6 +1,5 @@
 """LangBot's side: engines that only map. One class does the work, the others fix its backend."""
 
-import time
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from langbot_plugin.api.definition.components.knowledge_engine import KnowledgeEngine
@@ -12,14 +11,11 @@ from langbot_plugin.api.entities.builtin.rag import (
     RetrievalResponse,
 )
 
-from adapters import load_backend, retrieve
-from adapters.check import PROBE
+from console import run
 
 if TYPE_CHECKING:
     from main import KnowledgeBridge
 
-CONNECTION = "connection"
-"""As `backend`: the settings are those of the connection that `connection` names."""
 READ_ONLY = "This knowledge base is read-only: add and remove documents in the service itself."
 
 
@@ -35,34 +31,19 @@ class RemoteEngine(KnowledgeEngine):
 
     async def initialize(self) -> None:
         """Tell the plugin's page which kind of engine it stands beside."""
-        cast("KnowledgeBridge", self.plugin).takes_connections = not self.backend
+        self._own.takes_connections = not self.backend
 
     async def retrieve(self, context: RetrievalContext) -> RetrievalResponse:
-        """See `adapters.retrieve`; the call is noted in the journal, however it ends."""
-        plugin = cast("KnowledgeBridge", self.plugin)
-        started = time.monotonic()
-        outcome: RetrievalResponse | BaseException
-        try:
-            creation = await self._settings(context.creation_settings)
-            outcome = await retrieve(context.model_copy(update={"creation_settings": creation}), plugin.access())
-        except BaseException as error:
-            outcome = error
-            if (connection := self._connection(context.creation_settings)) is not None:
-                plugin.connections.doubt(plugin, connection)
-            raise
-        finally:
-            plugin.journal.add(plugin.tenant, context, started, outcome)
-        return outcome
+        """See `console.run.search`; the call is noted in the journal, however it ends."""
+        return await run.search(self._own, context, self.backend)
 
     async def on_knowledge_base_create(self, kb_id: str, config: dict[str, Any]) -> None:
         """Refuse settings that can't be used; with `check_on_save` also those that a real search fails with."""
-        creation = await self._settings(config)
-        if load_backend({**creation, "check_on_save": config.get("check_on_save")}, {}).check_on_save:
-            await self.retrieve(
-                RetrievalContext(
-                    query=PROBE, knowledge_base_id=kb_id, creation_settings=config, retrieval_settings={"top_k": 1}
-                )
-            )
+        await run.created(self._own, kb_id, config, self.backend)
+
+    async def on_knowledge_base_delete(self, kb_id: str) -> None:
+        """Forget what it stood on."""
+        await run.deleted(self._own, kb_id)
 
     async def ingest(self, context: IngestionContext) -> IngestionResult:
         """Refuse with one clear sentence."""
@@ -74,20 +55,9 @@ class RemoteEngine(KnowledgeEngine):
         """Nothing is deleted."""
         return False
 
-    async def _settings(self, creation: dict[str, Any]) -> dict[str, Any]:
-        """The settings that count: the engine's backend, or those of the connection that is named."""
-        if self.backend:
-            return {**creation, "backend": self.backend}
-        name = self._connection(creation)
-        if name is None:
-            return creation
-        plugin = cast("KnowledgeBridge", self.plugin)
-        return (await plugin.connections.current(plugin, name)).settings
-
-    def _connection(self, creation: dict[str, Any]) -> str | None:
-        """The name of the connection that these settings stand on, if they do."""
-        on_one = not self.backend and creation.get("backend") == CONNECTION
-        return str(creation.get("connection") or "") if on_one else None
+    @property
+    def _own(self) -> "KnowledgeBridge":
+        return cast("KnowledgeBridge", self.plugin)
 
 
 class DifyEngine(RemoteEngine):

@@ -12,6 +12,7 @@ from tests.contract.cases import case_of
 
 DIFY, FASTGPT = case_of("dify"), case_of("fastgpt")
 KEY = "dataset-console-Secret-88"
+QUESTION = "How long do refunds take?"
 
 
 class Plugin(KnowledgeBridge):
@@ -21,11 +22,15 @@ class Plugin(KnowledgeBridge):
         super().__init__()
         self.stored: dict[str, bytes] = {}
         self.broken = ""
+        self.fails_at = 0
+        """Which call of the storage fails, 1 the next."""
         self.engine: RemoteEngine
         self.bases: dict[str, dict[str, object]] = {}
+        self.retrieval: dict[str, dict[str, object]] = {}
 
     def fail(self, what):
-        if what in self.broken:
+        self.fails_at -= 1
+        if self.fails_at == 0 or what in self.broken:
             raise RuntimeError(f"ActionCallError: sql internals {KEY}")
 
     async def set_plugin_storage(self, key, value):
@@ -51,15 +56,15 @@ class Plugin(KnowledgeBridge):
         return [{"uuid": name, "name": f"KB {name}"} for name in self.bases]
 
     async def retrieve_knowledge(self, kb_id, query_text, top_k=5, filters=None):
+        asked = RetrievalContext(
+            query=query_text,
+            knowledge_base_id=kb_id,
+            creation_settings=self.bases[kb_id],
+            retrieval_settings={**self.retrieval.get(kb_id, {}), "top_k": top_k, "bot_uuid": "bot-7"},
+            filters=filters or {},
+        )
         try:
-            answer = await self.engine.retrieve(
-                RetrievalContext(
-                    query=query_text,
-                    knowledge_base_id=kb_id,
-                    creation_settings=self.bases[kb_id],
-                    retrieval_settings={"top_k": top_k},
-                )
-            )
+            answer = await self.engine.retrieve(asked)
         except BridgeError as error:
             told = f"ActionCallError: [RetrievalError/ActionCallError] [kb_id={kb_id}] ActionCallError: "
             raise RuntimeError(f"{told}{type(error).__name__}: {error}") from None
@@ -75,10 +80,28 @@ def dify(service, **rest):
 
 
 async def saved(plugin, settings, name="shop", **rest):
-    answer = await say(plugin, "/connections/save", name=name, settings=settings, **rest)
+    """A connection that is stored without a test."""
+    answer = await say(plugin, "/connections/save", **{"name": name, "settings": settings, "anyway": True} | rest)
     assert answer["ok"], answer
     return answer["connection"]
 
 
-async def search(plugin, kb="a"):
-    return await say(plugin, "/search", knowledge_base=kb, query="How long do refunds take?")
+async def search(plugin, kb="a", **variant):
+    """The one column of a search on the page."""
+    answer = await say(plugin, "/search", knowledge_base=kb, query=QUESTION, variants=[variant])
+    assert answer["ok"], answer
+    return answer["columns"][0]
+
+
+async def retrieved(plugin, kb="a", query=QUESTION):
+    """What a pipeline's search comes to: entries, or the error."""
+    asked = RetrievalContext(
+        query=query,
+        knowledge_base_id=kb,
+        creation_settings=plugin.bases[kb],
+        retrieval_settings={**plugin.retrieval.get(kb, {}), "top_k": 5, "sender_id": "person-9"},
+    )
+    try:
+        return await plugin.engine.retrieve(asked)
+    except BridgeError as error:
+        return error

@@ -13,13 +13,14 @@ from tests.service import reply
 
 async def test_testing_shows_each_step_and_the_first_passages(plugin, dify_service):
     answer = await say(plugin, "/test", settings=dify(dify_service), query="refunds")
-    assert [(step["name"], step["ok"]) for step in answer["steps"]] == [
-        (name, True) for name in ("settings", "address", "key", "dataset", "search")
+    assert [(step["name"], step["state"]) for step in answer["steps"]] == [
+        (name, "ok") for name in ("settings", "address", "key", "dataset", "search")
     ]
     assert answer["entries"][0]["title"] == "refund-policy.txt"
     dify_service.looked_up = reply(401, {"code": "unauthorized", "message": f"no {KEY}"})
     answer = await say(plugin, "/test", settings=dify(dify_service, api_key=KEY + "9"))
-    assert [(s["name"], s["ok"]) for s in answer["steps"]] == [("settings", True), ("address", True), ("key", False)]
+    told = [(step["name"], step["state"], step["kind"]) for step in answer["steps"]]
+    assert told == [("settings", "ok", ""), ("address", "ok", ""), ("key", "failed", "AuthError")]
     assert KEY not in json.dumps(answer)
 
 
@@ -46,6 +47,8 @@ async def test_datasets_are_listed_with_the_forms_settings_or_the_stored_key(plu
     await saved(plugin, dify(dify_service))
     assert (await say(plugin, "/datasets", settings=dify(dify_service, api_key=""), original="shop"))["ok"]
     assert dify_service.requests[-1].headers["authorization"] == f"Bearer {KEY}"
+    blank = dify(dify_service, api_key="", dataset_id="")
+    assert (await say(plugin, "/datasets", settings=blank, original="shop"))["ok"]
     assert (await say(plugin, "/datasets", settings=dify(dify_service, api_key="")))["kind"] == "SettingsError"
 
 

@@ -6,7 +6,8 @@ import json
 import pytest
 
 from bridge.errors import SettingsError
-from console.connections import PREFIX, Connections, StorageError
+from console.connections import PREFIX, Connections
+from console.storage import StorageError
 
 
 class Storage:
@@ -88,7 +89,9 @@ async def test_what_is_saved_here_counts_at_once(connections, storage):
 async def test_renamed_and_deleted_ones_are_gone_at_once(connections, storage):
     await key(connections, storage)
     made = await connections.save(storage, "store", {"key": "new"}, "shop", "r")
-    with pytest.raises(SettingsError, match="store"):
+    assert [await key(connections, storage, name) for name in ("shop", "store")] == ["new", "new"]
+    await connections.retire(storage, ["shop", "store", "nobody"])
+    with pytest.raises(SettingsError, match="Use one of: store"):
         await key(connections, storage)
     await connections.delete(storage, "store", made.revision)
     with pytest.raises(SettingsError, match="none yet"):

@@ -6,6 +6,7 @@ import pytest
 
 from adapters import Access
 from console import api
+from console.watch import Watches
 from tests.contract.cases import KEY
 from tests.service import reply
 
@@ -13,31 +14,34 @@ FOUND = {"content": "Refunds are paid within 14 days.", "score": 0.5, "title": "
 
 
 class Plugin:
+    tenant = ""
+
     def __init__(self, pool):
-        self.pool = pool
+        self.pool, self.watches = pool, Watches()
 
     def access(self):
         return Access(self.pool)
 
 
 @pytest.mark.parametrize(
-    ("answered", "ok", "warning"),
+    ("answered", "state", "kind"),
     [
-        (reply(200, {"records": [FOUND]}), True, False),
-        (reply(200, {"records": [FOUND, {}]}), True, True),
-        (reply(200, {"records": []}), True, True),
-        (reply(500, {"error_code": 3, "error_msg": "down"}), False, False),
+        (reply(200, {"records": [FOUND]}), "ok", ""),
+        (reply(200, {"records": [FOUND, {}]}), "warning", ""),
+        (reply(200, {"records": []}), "warning", ""),
+        (reply(500, {"error_code": 3, "error_msg": "down"}), "failed", "UnavailableError"),
     ],
     ids=["good", "a note", "nothing found", "failed"],
 )
-async def test_a_step_is_ok_a_warning_or_failed(answered, ok, warning, service, pool):
+async def test_a_step_is_ok_a_warning_or_failed(answered, state, kind, service, pool):
     service.answers = [answered]
     settings = {"backend": "external_knowledge", "api_base_url": service.base, "api_key": KEY, "dataset_id": "kb-1"}
     answer = await api.answer(cast("Any", Plugin(pool)), "/test", {"settings": settings})
     assert answer["steps"][0] == {
         "name": "settings",
-        "ok": True,
-        "warning": False,
+        "state": "ok",
         "text": f"External Knowledge, {service.base}",
+        "kind": "",
+        "fields": [],
     }
-    assert {name: answer["steps"][-1][name] for name in ("ok", "warning")} == {"ok": ok, "warning": warning}
+    assert (answer["steps"][-1]["state"], answer["steps"][-1]["kind"]) == (state, kind)

@@ -24,7 +24,7 @@ FLAGS = [
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ]
 TOURS = ("langbot_sidebar_guide_v1", "langbot_knowledge_detail_guide_v1", "langbot_home_guide_v1")
-ASSISTANT = '[class*="_dock_"], [class*="_panel_"] { display: none !important; }'
+ASSISTANT = '[class*="_dock_"], [class*="_panel_"], [class*="_welcome_"] { display: none !important; }'
 
 
 @contextlib.contextmanager
@@ -42,15 +42,16 @@ def chromium() -> Iterator["Browser"]:
 
 @contextlib.contextmanager
 def opened(
-    browser: "Browser", langbot: LangBot, language: str = "en-US", width: int = 1280, height: int = 1700
+    browser: "Browser", langbot: LangBot, language: str | None = "en-US", width: int = 1280, height: int = 1700
 ) -> Iterator["Page"]:
-    """A logged-in page without guided tours, with storage of its own."""
-    context = browser.new_context(locale=language, viewport={"width": width, "height": height})
+    """A logged-in page without guided tours, with storage of its own; no language: English until it is changed."""
+    context = browser.new_context(locale=language or "en-US", viewport={"width": width, "height": height})
     try:
         page = context.new_page()
         page.set_default_timeout(20_000)
         token = langbot.call("POST", "/api/v1/user/auth", {"user": USER, "password": PASSWORD})["token"]
-        told = {"token": token, "userEmail": USER, "langbot_language": language, **dict.fromkeys(TOURS, "completed")}
+        told = {"token": token, "userEmail": USER, **dict.fromkeys(TOURS, "completed")}
+        told |= {"langbot_language": language} if language else {}
         page.add_init_script(f"Object.entries({json.dumps(told)}).forEach(([k, v]) => localStorage.setItem(k, v))")
         yield page
     finally:
