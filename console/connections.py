@@ -172,7 +172,7 @@ class Connections:
         """
         async with self._writing:
             await self._unchanged(storage, name, revision, await names(storage, PREFIX))
-            formers = await self._formers(storage, name)
+            formers = (await self.all(storage)).of(name)
             self._drop(storage, name)
             await stored(storage.delete_plugin_storage(PREFIX + name), "deleted")
             for former in formers:  # one that stays leads nowhere, and goes with the next listing
@@ -219,12 +219,6 @@ class Connections:
                 "Choose another name",
             )
         return listing.formers[name]
-
-    async def _formers(self, storage: Storage, name: str) -> list[str]:
-        try:
-            return (await self.all(storage)).of(name)
-        except StorageError:
-            return []
 
     async def _unchanged(self, storage: Storage, name: str, revision: str, have: list[str]) -> None:
         found = await self._read_if_good(storage, name) if name in have else None

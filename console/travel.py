@@ -82,7 +82,7 @@ async def _judged(
         problem = error
     return {
         "name": name,
-        "settings": public(settings),
+        "settings": settings,
         "exists": stored is not None,
         "revision": stored.revision if stored else "",
         "needs_key": needs_key,

@@ -175,6 +175,27 @@ async def test_a_storage_that_fails_at_any_step_of_deleting_a_knowledge_base(ste
     assert f"{PREFIX}shop" not in used.stored
 
 
+@pytest.mark.parametrize("step", range(1, 12))
+async def test_a_storage_that_fails_while_the_page_reads_takes_no_name_away(step, used, dify_service):
+    await renamed(used, dify_service, "shop", "store")
+    new = await restarted(used)
+    new.fails_at = step
+    await say(new, "/connections")
+    new.fails_at = 0
+    assert await listed(new) == {"store": (["shop"], ["a"])}
+    await new.close()
+
+
+@pytest.mark.parametrize("step", range(1, 16))
+async def test_a_storage_that_fails_at_any_step_of_a_deletion_leaves_nothing_half(step, used, dify_service):
+    made = await renamed(used, dify_service, "shop", "store")
+    used.fails_at = step
+    answer = await say(used, "/connections/delete", name="store", revision=made["revision"])
+    used.fails_at = 0
+    assert answer["ok"] or answer["kind"] == "StorageError"
+    assert await listed(used) == ({} if answer["ok"] else {"store": (["shop"], ["a"])})
+
+
 async def test_two_renamings_at_once_lose_nothing(used, dify_service):
     [shown] = (await say(used, "/connections"))["connections"]
     body = {

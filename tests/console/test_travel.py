@@ -57,6 +57,12 @@ async def test_a_hidden_query_string_has_to_be_typed_but_for_the_one_that_is_sto
     assert one["problem"]["fields"] == ["api_base_url"]
 
 
+async def test_a_query_string_that_somebody_typed_into_the_text_stays(plugin, dify_service):
+    typed = f"{dify_service.base}/v1?code=8"
+    [one] = await read(plugin, {"name": "x", "settings": settings(dify_service, api_base_url=typed)})
+    assert (one["settings"]["api_base_url"], one["problem"]) == (typed, None)
+
+
 async def test_a_key_in_the_text_is_neither_read_nor_shown(plugin, dify_service):
     [one] = await read(plugin, {"name": "x", "settings": dify(dify_service)})
     assert (one["needs_key"], KEY in json.dumps(one)) == (True, False)
