@@ -18,7 +18,7 @@ const snapshot = () => JSON.stringify([form.name, form.values]);
 const relabelled = text => fieldsOf(form.values.backend).reduce((whole, field) => whole.replace(new RegExp(`\\b${field.name}\\b`, 'g'), `“${local(field.label)}”`), text);
 
 function edit(start, original = null, draft = {}) {
-  const values = { backend: Object.keys(FORMS)[0], ...start.settings };
+  const values = { ...start.settings, backend: start.settings.backend in FORMS ? start.settings.backend : Object.keys(FORMS)[0] };
   form = { original, name: start.name, values, drafts: { [values.backend]: values }, owner: start.has_key ? keyOwner(values) : '', question: '', run: null, answer: null, wrong: [] };
   form.clean = snapshot();
   Object.assign(form, draft);

@@ -1,7 +1,7 @@
 // ---- overview: how each knowledge base does, and the journal
 const FOLLOW = 5000;
 const journal = { knowledge_base: '', outcome: '', page: 0, open: new Set() };
-let overview = null;
+let overview = null, overviewText = '', changed = false;
 const failed = call => !['ok', 'empty'].includes(call.outcome);
 const warned = call => !failed(call) && call.notes.length > 0;
 const badge = call => h('span', { className: `badge ${failed(call) ? 'bad' : warned(call) || call.outcome === 'empty' ? 'dim' : 'good'}` },
@@ -13,7 +13,11 @@ const labels = () => ({ backend: word('backend'), ...Object.fromEntries(Object.v
 async function readOverview() {
   const { knowledge_base, outcome, page } = journal;
   const answer = await ask('/overview', { knowledge_base, outcome, page });
-  if (answer.ok) { overview = answer; takesConnections = answer.takes_connections; journal.page = answer.page; }
+  if (answer.ok) {
+    const text = JSON.stringify({ ...answer, now: 0 });
+    changed ||= text !== overviewText;
+    overview = answer; overviewText = text; takesConnections = answer.takes_connections; journal.page = answer.page;
+  }
   return answer;
 }
 // The overview follows along while it can be seen.
@@ -90,9 +94,11 @@ const refresh = async () => {
   if (!answer.ok) return redraw(panel, failure(answer, 'overview'), button('again', word('again'), draw));
   showOverview();
 };
-// A list that is open stays so: the filters are drawn anew only where there are others.
+// What stays as it is isn't drawn anew: a reader would speak it again, and a list that is open would close.
 function showOverview() {
-  ['overview-read', 'overview-bases', 'overview-calls'].forEach(again);
+  again('overview-read');
+  if (changed) ['overview-bases', 'overview-calls'].forEach(again);
+  changed = false;
   if (filtered !== filterable().map(base => base.name).join()) again('overview-filters');
 }
 const filterable = () => overview.knowledge_bases.filter(base => base.mine || base.refused);

@@ -1,7 +1,7 @@
 // ---- search: one question, with one to three settings side by side
 const MOST_VARIANTS = 3;
 const asking = { source: '', question: '', filters: '', variants: [{}], run: null, answer: null, asked: [], problem: '' };
-const VARIED = field => field.name !== 'timeout' && field.name !== 'long_query';
+const VARIED = field => field.name !== 'timeout';
 
 // What can be asked: this plugin's knowledge bases, its connections, and what else the host lists.
 function sources() {
@@ -21,7 +21,8 @@ const spoken = (field, value) => field.type === 'boolean' ? word(value === true 
 
 function variantField(field, variant, index, from) {
   const id = `variant-${index}-${field.name}`, now = standing(from)[field.name] ?? field.default, unchanged = word('unchanged', spoken(field, now));
-  const set = event => { const value = event.target.value; if (value === '') delete variant[field.name]; else variant[field.name] = field.type === 'boolean' ? value === 'true' : ['integer', 'float', 'number'].includes(field.type) ? Number(value) : value; };
+  const read = value => field.type === 'boolean' ? value === 'true' : ['integer', 'float'].includes(field.type) && !Number.isNaN(Number(value)) ? Number(value) : value;
+  const set = event => { const value = event.target.value.trim(); if (value === '') delete variant[field.name]; else variant[field.name] = read(value); };
   const choices = field.type === 'boolean' ? ['true', 'false'].map(value => [value, word(value === 'true' ? 'on' : 'off')]) : field.options?.map(one => [one.name, local(one.label)]);
   const held = String(variant[field.name] ?? '');
   return labelled(id, local(field.label), choices ? h('select', { id, onchange: set }, option('', unchanged, held), choices.map(([value, text]) => option(value, text, held)))

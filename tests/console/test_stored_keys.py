@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from adapters import load_backend
+from adapters import BACKENDS, load_backend
 from console.connections import PREFIX
 from tests.console.host import KEY, Plugin, dify, saved, say
 from tests.contract.cases import CASES
@@ -51,6 +51,13 @@ async def refused(plugin: Plugin, endpoint, settings):
 async def test_another_server_never_sees_the_key(backend, endpoint, plugin, dify_service, other):
     await saved(plugin, dify(dify_service))
     await refused(plugin, endpoint, {**SETTINGS[backend], "api_base_url": other.base})
+    assert (other.connections, dify_service.connections) == (0, 0)
+
+
+@pytest.mark.parametrize("backend", [tag for tag, backend in BACKENDS.items() if backend.lists])
+async def test_a_list_of_datasets_is_asked_of_the_keys_owner_alone(backend, plugin, dify_service, other):
+    await saved(plugin, dify(dify_service))
+    await refused(plugin, "/datasets", {**SETTINGS[backend], "api_base_url": other.base, "dataset_id": ""})
     assert (other.connections, dify_service.connections) == (0, 0)
 
 

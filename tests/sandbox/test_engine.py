@@ -1,5 +1,6 @@
 """The point of it all: the same question, the same settings, the same best passage from every service."""
 
+import json
 import re
 
 import pytest
@@ -8,6 +9,7 @@ from langbot_plugin.api.entities.builtin.rag import RetrievalContext
 from adapters import BACKENDS, Pool, list_datasets, retrieve
 from sandbox.questions import SAMPLE_QUESTIONS
 from sandbox.server import running
+from scripts.page import PARTS
 
 SETTINGS = [{"top_k": 5}, {"top_k": 3, "cite_source": True}, {"top_k": 8, "score_threshold": 0.05, "timeout": 30}]
 
@@ -119,6 +121,8 @@ async def test_what_finds_little_or_nothing_is_marked(tag, name, note, searchabl
         found, _ = await list_datasets(sandbox[tag], {}, pool)
     [marked] = [one for one in found if one.name == name]
     assert (marked.note, marked.searchable) == (note, searchable)
+    words = json.loads((PARTS / "words.json").read_text("utf-8"))
+    assert all(note in said for said in words.values()), "the page says it in three languages"
 
 
 async def test_ragflows_embedding_models_stand_apart(sandbox):
