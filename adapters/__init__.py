@@ -23,6 +23,7 @@ from bridge.errors import BridgeError, SettingsError
 from bridge.hits import in_pieces
 from bridge.http import Access, Network, Pool
 from bridge.settings import problems_of
+from bridge.values import counted
 
 __all__ = [
     "BACKENDS",
@@ -77,7 +78,9 @@ async def retrieve(context: RetrievalContext, pool: Pool | Access) -> RetrievalR
     if told := question.told(backend.product):
         http.note(told)
     if len(kept) < len(hits):
-        http.note(f"{len(hits) - len(kept)} passages that {backend.product} returned did not match the filters")
+        http.note(
+            f"{counted(len(hits) - len(kept), 'passage')} that {backend.product} returned did not match the filters"
+        )
     response = results.response(kept, backend.options, http.notes, http.unread)
     for note in response.metadata.get("notes", ()):
         log.info("knowledge base %s: %s: %s", context.knowledge_base_id, http.where, note)

@@ -16,7 +16,7 @@ from bridge.errors import AuthError, NotFoundError, ResponseError, Retry, Unavai
 from bridge.hits import Hit, listed, read_each, side_by_side
 from bridge.http import Http
 from bridge.question import Question
-from bridge.values import digest, filled, link_in, mapping, number, text
+from bridge.values import counted, digest, filled, link_in, mapping, number, text
 
 CANDIDATES = 100
 """Passages that are asked for where a filter drops some here."""
@@ -77,7 +77,7 @@ class AnythingLLM(Backend):
             found = listed(mapping(await http.get(_path(workspace))).get("workspace"))
             for info in map(mapping, found if isinstance(found, list) else ()):
                 documents = info.get("documents")
-                count = f"{len(documents)} documents" if isinstance(documents, list) else "its documents not told"
+                count = counted(len(documents), "document") if isinstance(documents, list) else "its documents not told"
                 lines += [f"{info['name']}: {count}, {_ranked(info)}"] if info.get("name") else []
         return lines
 

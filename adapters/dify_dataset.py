@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from bridge.datasets import Dataset, counted, told
+from bridge.datasets import Dataset, told
 from bridge.errors import SettingsError
 from bridge.filters import Filter
-from bridge.values import mapping, text
+from bridge.values import counted, mapping, text
 
 BUILT_IN = {
     "document_name": "string",
@@ -21,7 +21,7 @@ COMPARING = ("gt", "gte", "lt", "lte")
 def dataset_of(info: dict[str, Any]) -> Dataset:
     """The dataset of a record of `GET /datasets`, or of the details of one."""
     technique, documents = info.get("indexing_technique"), info.get("document_count")
-    line = told(technique, info.get("doc_form"), counted(documents, "documents"), info.get("embedding_model"))
+    line = told(technique, info.get("doc_form"), counted(documents, "document"), info.get("embedding_model"))
     searchable, note = True, ""
     if info.get("provider") == "external":
         searchable, note = False, "external: Dify's API can't search it; connect the server behind it instead"

@@ -16,7 +16,7 @@ from bridge.hits import Hit, listed, read_each, side_by_side
 from bridge.http import Http, Reply
 from bridge.links import absolute, hosted
 from bridge.question import Question
-from bridge.values import filled, joined, mapping, number, text
+from bridge.values import counted, filled, joined, mapping, number, text
 
 _KEY = r"\d+ (unAuthApiKey|unAuthorization|openapi)"
 _LIMIT = r"(?!429)\d+ (tooManyRequest|\S+ 429)"
@@ -103,7 +103,9 @@ class FastGPT(Backend):
                 else:
                     unopened += 1
         if unopened:
-            http.note(f"{unopened} folders were too deep or too many to be opened; the id of a dataset can be typed")
+            http.note(
+                f"{counted(unopened, 'folder')} not opened: too deep or too many; the id of a dataset can be typed"
+            )
         return found
 
     def accepts(self, reply: Reply) -> bool:

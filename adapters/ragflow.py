@@ -7,14 +7,14 @@ from pydantic import model_validator
 from adapters.backend import Backend, Failure
 from adapters.options import Options
 from adapters.who import Forms
-from bridge.datasets import PAGE_SIZE, Dataset, counted, paged, told
+from bridge.datasets import PAGE_SIZE, Dataset, paged, told
 from bridge.errors import AuthError, NotFoundError, ResponseError, Retry, SettingsError, UnavailableError
 from bridge.filters import DIFY_WORDS, Filter
 from bridge.hits import Hit, read_each
 from bridge.http import Http, Reply
 from bridge.links import absolute
 from bridge.question import Question
-from bridge.values import filled, first, link_in, mapping, number, text, worst_last
+from bridge.values import counted, filled, first, link_in, mapping, number, text, worst_last
 
 _KEY = "Use an API key of the RAGFlow user who owns the datasets"
 _OWNER = "Check dataset_id, and that api_key belongs to its owner or team"
@@ -170,7 +170,7 @@ def _dataset(info: dict[str, Any]) -> Dataset:
     return Dataset(
         text(info.get("id")),
         text(info.get("name")),
-        told(counted(chunks, "chunks"), model),
+        told(counted(chunks, "chunk"), model),
         "empty: nothing is parsed yet" if chunks == 0 else "",
         group=model or "no embedding model",
     )

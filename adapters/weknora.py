@@ -11,13 +11,13 @@ from pydantic import model_validator
 from adapters.backend import Backend, Failure
 from adapters.options import Options
 from adapters.who import Forms
-from bridge.datasets import Dataset, counted, dataset_records, told
+from bridge.datasets import Dataset, dataset_records, told
 from bridge.errors import AuthError, NotFoundError, ResponseError, Retry, SettingsError, UnavailableError
 from bridge.filters import Condition, Filter
 from bridge.hits import Hit, listed, read_each, side_by_side
 from bridge.http import Http, Reply
 from bridge.question import Question
-from bridge.values import filled, first, link_in, mapping, number, text
+from bridge.values import counted, filled, first, link_in, mapping, number, text
 
 MOST = 500
 """As many candidates WeKnora ranks."""
@@ -171,7 +171,7 @@ def _dataset(info: dict[str, Any]) -> Dataset:
         note = "empty: nothing is indexed yet"
     elif not vectors:
         note = "no vectors: searched by full text only"
-    line = told(info.get("type"), counted(info.get("knowledge_count"), "documents"), counted(chunks, "chunks"))
+    line = told(info.get("type"), counted(info.get("knowledge_count"), "document"), counted(chunks, "chunk"))
     return Dataset(text(info.get("id")), text(info.get("name")), line, note, vectors or words)
 
 

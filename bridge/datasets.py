@@ -64,8 +64,3 @@ async def paged(
 def told(*facts: Any) -> str:
     """The texts among the facts, in one line."""
     return ", ".join(" ".join(fact.split()) for fact in facts if text(fact).strip())
-
-
-def counted(value: Any, what: str) -> str:
-    """How many there are of something; blank where nobody told."""
-    return "" if number(value) is None else f"{value} {what}"

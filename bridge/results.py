@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from langbot_plugin.api.entities.builtin.rag import RetrievalResponse
 
 from bridge.hits import Hit
-from bridge.values import carried, digest, worst_last
+from bridge.values import carried, counted, digest, worst_last
 
 
 class Wanted(Protocol):
@@ -38,7 +38,9 @@ def response(hits: list[Hit], wanted: Wanted, notes: Iterable[str] = (), unread:
     passing, unscored = _passing(scored, wanted.score_threshold) if wanted.score_threshold else (scored, 0)
     told = list(notes)
     if unscored:
-        told.append(f"{unscored} passages have no score, so score_threshold left them out; set it to 0 to see them")
+        told.append(
+            f"{counted(unscored, 'passage')} without a score left out by score_threshold; set it to 0 to see all"
+        )
     entries, found = _entries(passing, wanted)
     for entry, metadata in zip(entries, carried([entry["metadata"] for entry in entries]), strict=True):
         entry["metadata"] = metadata

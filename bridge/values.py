@@ -152,3 +152,8 @@ def _unicode(value: str) -> str:
     except UnicodeEncodeError:
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return value
+
+
+def counted(value: Any, what: str) -> str:
+    """How many there are of something, named in the singular; blank where nobody told."""
+    return "" if number(value) is None else f"{value} {what}{'' if value == 1 else 's'}"

@@ -111,7 +111,7 @@ async def test_folders_without_end_are_left_closed_with_a_note(service, pool):
     service.answers = [team(lambda parent: [row(f"{parent}d"), row(f"{parent}f", "folder")])]
     found, notes = await choose("fastgpt", service, pool)
     assert len(found) == len(service.requests) == FOLDER_DEPTH + 1
-    assert notes[0].startswith("1 folders were too deep or too many")
+    assert notes[0].startswith("1 folder not opened: too deep or too many")
 
 
 async def test_too_many_folders_are_left_closed_with_a_note(service, pool):
@@ -140,13 +140,13 @@ async def test_weknora_says_what_can_be_searched_and_how(service, pool):
     found, _ = await choose("weknora", service, pool)
     assert [request.path for request in service.requests] == ["/api/v1/knowledge-bases"]
     assert [(one.name, one.line, one.note, one.searchable) for one in found] == [
-        ("Shop rules", "document, 1 documents, 3 chunks", "", True),
-        ("Questions and answers", "faq, 1 documents, 3 chunks", "", True),
+        ("Shop rules", "document, 1 document, 3 chunks", "", True),
+        ("Questions and answers", "faq, 1 document, 3 chunks", "", True),
         ("New", "document, 0 documents, 0 chunks", "empty: nothing is indexed yet", True),
-        ("Words alone", "document, 1 documents, 3 chunks", "no vectors: searched by full text only", True),
+        ("Words alone", "document, 1 document, 3 chunks", "no vectors: searched by full text only", True),
         (
             "Wiki",
-            "document, 1 documents, 3 chunks",
+            "document, 1 document, 3 chunks",
             "neither vectors nor an index of words: nothing can be found",
             False,
         ),

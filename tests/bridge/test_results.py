@@ -63,9 +63,7 @@ def test_a_threshold_says_what_it_left_out_for_want_of_a_score():
     found = entries(hit("a", score=0.5), hit("b", "x", score=None), hit("c", "y", score=None), score_threshold=0.1)
     assert [e.id for e in found.results] == ["a"]
     assert found.total_found == 3
-    assert found.metadata["notes"] == [
-        "2 passages have no score, so score_threshold left them out; set it to 0 to see them"
-    ]
+    assert found.metadata["notes"] == ["2 passages without a score left out by score_threshold; set it to 0 to see all"]
     assert entries(hit("b", score=None)).metadata == {}
 
 
