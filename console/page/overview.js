@@ -61,21 +61,25 @@ function bases() {
       h('ul', {}, others.map(base => h('li', {}, base.name, base.refused ? h('span', { className: 'bad' }, ` · ${word('refused', when(base.refused.at))}: ${base.refused.text}`) : null)))) : null];
 }
 
+// The settings that a search counted with, under their labels.
+function settingsThatCounted(settings) {
+  const names = labels();
+  return h('dl', {}, Object.entries(settings).map(([name, value]) => [h('dt', { title: name }, names[name] || name), h('dd', {}, typeof value === 'string' ? value || '–' : JSON.stringify(value))]));
+}
 function details(call) {
-  const names = labels(), facts = [['service', call.service], ['version', call.version], ['connection', call.connection], ['measure', call.measure],
+  const facts = [['service', call.service], ['version', call.version], ['connection', call.connection], ['measure', call.measure],
     ['tries', call.tries], ['ms', call.milliseconds], ['query', call.query]].filter(([, value]) => value !== '' && value !== null && value !== undefined);
   return h('div', { className: 'details' }, failed(call) ? failure({ kind: call.outcome, error: said(call) }, `call-${call.id}`) : null,
     call.notes.map(note => h('p', { className: 'dim' }, `! ${note}`)),
     h('dl', {}, facts.map(([name, value]) => [h('dt', {}, word(name)), h('dd', {}, String(value))])),
-    Object.keys(call.settings).length ? [h('h3', {}, word('counted')), h('dl', {}, Object.entries(call.settings).map(([name, value]) =>
-      [h('dt', { title: name }, names[name] || name), h('dd', {}, typeof value === 'string' ? value || '–' : JSON.stringify(value))]))] : null);
+    Object.keys(call.settings).length ? [h('h3', {}, word('counted')), settingsThatCounted(call.settings)] : null);
 }
 function rows(call, name, queries, columns) {
   const open = journal.open.has(call.id), cell = (word_, text, kind = '') => h('td', { className: kind, 'data-label': word(word_) }, text);
   const turn = () => { journal.open[open ? 'delete' : 'add'](call.id); again('overview-calls'); };
   return [h('tr', {}, cell('time', when(call.at), 'number'), cell('base', [name, call.origin === 'search' ? null : h('small', {}, ` · ${word(call.trial ? 'trial' : call.origin)}`)]),
     cell('outcome', badge(call)), cell('entries', String(call.entries), 'number'), cell('ms', String(call.milliseconds), 'number'),
-    cell('why', failed(call) ? said(call) : call.notes.join('; '), failed(call) ? '' : 'dim'), queries ? cell('query', call.query) : null,
+    cell('why', failed(call) ? [said(call), ' ', copier(`row-${call.id}`, call.text)] : call.notes.join('; '), failed(call) ? '' : 'dim'), queries ? cell('query', call.query) : null,
     h('td', {}, button(`call-${call.id}`, word(open ? 'less' : 'more'), turn, { kind: 'small', 'aria-expanded': String(open), 'aria-label': `${word(open ? 'less' : 'more')}: ${name}, ${when(call.at)}` }))),
     open ? h('tr', { className: 'unfolded' }, h('td', { colSpan: columns }, details(call))) : null];
 }

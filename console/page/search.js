@@ -65,7 +65,8 @@ function column(found, index, all, from) {
   if (!found.ok) return h('section', {}, head, failure(found, `column-${index}`));
   const count = found.entries.length;
   return h('section', {}, head, h('p', { className: count ? 'good' : 'dim' }, count ? counted('found', count, found.milliseconds) : word('nothing', found.milliseconds)),
-    found.notes.map(note => h('p', { className: 'dim' }, `! ${note}`)), passages(found.entries, marks), toSet(asking.asked[index], from, index));
+    found.notes.map(note => h('p', { className: 'dim' }, `! ${note}`)), passages(found.entries, marks),
+    Object.keys(found.settings).length ? h('details', { id: `counted-${index}` }, h('summary', { className: 'muted' }, word('counted')), settingsThatCounted(found.settings)) : null, toSet(asking.asked[index], from, index));
 }
 function found() {
   const { run, answer, asked, problem } = asking, from = source();
