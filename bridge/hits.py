@@ -101,7 +101,8 @@ async def in_pieces(question: Question, search: Callable[[Question], Awaitable[l
     """Search for a question, or for all pieces of a long one at once.
 
     The lists are merged as `merged` says; a passage that several pieces find counts once. Pieces that are refused
-    because the service wants fewer requests are left out and counted in a note, while one is answered. Any other failure of a piece fails the whole.
+    because the service wants fewer requests are left out and counted in a note, while one is answered. Any other failure
+    of a piece fails the whole.
     """
     if not question.more:
         return await search(question)

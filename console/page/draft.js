@@ -16,7 +16,7 @@ setInterval(keepDraft, KEEP);
 function resume({ draft }) {
   const values = { ...draft.values };
   sent = '';
-  edit({ name: draft.original?.name ?? '', settings: draft.original?.settings ?? { backend: values.backend }, has_key: draft.original?.has_key }, draft.original, { name: draft.name, values, question: draft.question });
+  edit({ name: draft.original?.name ?? '', settings: draft.original?.settings ?? { backend: values.backend }, has_key: draft.original?.has_key }, draft.original, { name: draft.name, values, question: draft.question, resumed: true });
 }
 // Right after the page was loaded anew the form goes on where it was; later it is offered.
 const justLeft = kept => kept && overview.now - kept.at < SOON;

@@ -39,7 +39,7 @@ async function leave(message) {
 function keyNote() {
   const box = document.getElementById('field-api_key'), moved = form.owner && form.owner !== keyOwner(form.values);
   if (!box) return;
-  box.placeholder = word(moved ? 'key_enter' : form.owner ? 'key_set' : 'key_unset');
+  box.placeholder = word(moved || form.resumed && !form.owner ? 'key_enter' : form.owner ? 'key_set' : 'key_unset');
   document.getElementById('key-note').textContent = moved && !box.value ? word('key_again') : '';
 }
 function formField(field) {

@@ -66,13 +66,25 @@ def shoot(page: "Page", folder: Path, name: str) -> None:
 
 
 def start_knowledge_base(page: "Page", langbot: LangBot, engine: str, name: str) -> None:
-    """The page's first step: choose the engine, name the knowledge base."""
-    page.goto(f"{langbot.base}/home/knowledge?id=new", wait_until="domcontentloaded")
-    page.locator('[data-guide="knowledge-engine"] [role="combobox"]').first.click()
-    page.get_by_role("option").filter(has_text=engine).first.click()
-    page.locator('input[name="name"]').fill(name)
-    page.locator("button[type=submit][form=kb-form]").click()
-    page.wait_for_url("**/home/knowledge?id=*-*")
+    """The page's first step: choose the engine, name the knowledge base.
+
+    LangBot now and then answers the step with nothing at all, so it is made up to three times.
+    """
+    from playwright.sync_api import TimeoutError as Late  # noqa: PLC0415
+
+    for last in (False, False, True):
+        page.goto(f"{langbot.base}/home/knowledge?id=new", wait_until="domcontentloaded")
+        page.locator('[data-guide="knowledge-engine"] [role="combobox"]').first.click()
+        page.get_by_role("option").filter(has_text=engine).first.click()
+        page.locator('input[name="name"]').fill(name)
+        page.locator("button[type=submit][form=kb-form]").click()
+        try:
+            page.wait_for_url("**/home/knowledge?id=*-*", wait_until="commit", timeout=10_000)
+        except Late:
+            if last:
+                raise
+        else:
+            return
 
 
 def open_knowledge_base(page: "Page", langbot: LangBot, plugin: str, name: str) -> None:

@@ -418,6 +418,7 @@ def test_a_half_typed_form_is_back_after_the_page_was_loaded_anew(page, stage, s
     expect(page.locator("#name")).to_have_value("Half typed")
     expect(page.locator("#field-api_base_url")).to_have_value(sandbox["dify"]["api_base_url"])
     expect(page.locator("#field-api_key")).to_have_value("")
+    expect(page.locator("#field-api_key")).to_have_attribute("placeholder", "enter the key")
     page.locator("#cancel").click()
     page.locator("#confirm-yes").click()
     page.wait_for_timeout(1500)
