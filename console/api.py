@@ -35,10 +35,9 @@ async def answer(plugin: Plugin, endpoint: str, body: Any) -> Answer:
 async def _answered(endpoint: str, work: Awaitable[Answer]) -> Answer:
     try:
         return {"ok": True, **await work}
-    except BridgeError as error:
-        return {"ok": False, **told(error)}
     except Exception as error:
-        log.exception("page call %s", endpoint)
+        if not isinstance(error, BridgeError):
+            log.exception("page call %s", endpoint)
         return {"ok": False, **told(error)}
 
 

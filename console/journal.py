@@ -10,6 +10,7 @@ from typing import Any, Literal
 from langbot_plugin.api.entities.builtin.rag import RetrievalContext, RetrievalResponse
 
 from bridge.errors import BridgeError
+from bridge.recent import Recent
 from console.counted import counted, retrieving
 
 CALLS = 50
@@ -99,7 +100,7 @@ class Journal:
     """The last calls of every installation. Holds no key; query texts only where an installation wants them."""
 
     def __init__(self) -> None:
-        self._shares: dict[str, dict[str, Share]] = {}
+        self._shares: dict[str, Recent[tuple[str], Share]] = {}
         self._with_queries: set[str] = set()
         self._run = secrets.token_hex(4)
         self._count = 0
@@ -111,7 +112,7 @@ class Journal:
 
     def shares(self, tenant: str) -> Mapping[str, Share]:
         """What is kept for each knowledge base of an installation."""
-        return self._shares.get(tenant, {})
+        return {name: share for (name,), share in self._shares.get(tenant, {}).items()}
 
     def with_queries(self, tenant: str) -> bool:
         """Whether query texts are kept."""
@@ -175,13 +176,9 @@ class Journal:
             share.refused = None
 
     def _share(self, tenant: str, knowledge_base: str) -> Share:
-        shares = self._shares.setdefault(tenant, {})
-        share = shares.pop(knowledge_base, None)
-        if share is None:
-            share = Share()
-            if len(shares) >= BASES:
-                del shares[next(iter(shares))]
-        shares[knowledge_base] = share  # the last used stands last
+        shares = self._shares.setdefault(tenant, Recent(BASES))
+        share = shares.get((knowledge_base,)) or Share()
+        shares.put((knowledge_base,), share)
         return share
 
     def forget(self, tenant: str) -> None:

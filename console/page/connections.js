@@ -1,6 +1,6 @@
 // ---- connections: the list, and their way to another LangBot
 let connections = null, damaged = [], told = null, transfer = null;
-const serviceOf = backend => local(FORMS[backend]?.label) || backend || '?';
+const placeOf = ({ backend, api_base_url }) => `${local(FORMS[backend]?.label) || backend || '?'} · ${api_base_url ?? ''}`;
 const names = users => users.map(user => user.name || user.uuid).join(', ');
 
 async function readConnections() {
@@ -18,7 +18,7 @@ async function remove(name, revision, users) {
 function connectionCard(found) {
   const id = `c-${found.name}`;
   return h('section', { className: 'card' }, h('h2', {}, found.name),
-    h('p', {}, `${serviceOf(found.settings.backend)} · ${found.settings.api_base_url ?? ''}`),
+    h('p', {}, placeOf(found.settings)),
     h('p', { className: 'muted' }, word(found.has_key ? 'has_key' : 'key_unset'), ' · ', found.used_by.length ? `${word('used_by')}: ${names(found.used_by)}` : word('unused')),
     found.former.length ? h('p', { className: 'dim' }, word('former', found.former.join(', '))) : null,
     h('div', { className: 'row' }, button(`${id}-edit`, word('edit'), () => edit(found, found), { 'aria-label': `${word('edit')}: ${found.name}` }),
@@ -67,9 +67,9 @@ async function takeAll() {
 function transferred(one, index) {
   const id = `t-${index}`, { state, run } = one;
   return h('section', { className: 'card' }, h('label', { className: 'row' }, h('input', { type: 'checkbox', id, checked: one.taken, disabled: Boolean(one.problem || state?.saved), onchange: event => { one.taken = event.target.checked; } }), h('strong', {}, one.name)),
-    h('p', { className: 'muted' }, `${serviceOf(one.settings.backend)} · ${one.settings.api_base_url ?? ''}`),
+    h('p', { className: 'muted' }, placeOf(one.settings)),
     one.problem ? failure(one.problem, id) : null, one.exists && !state?.saved ? h('p', { className: 'dim' }, word('replaces')) : null,
-    one.problem || state?.saved || one.settings.api_key ? null : labelled(`${id}-key`, word('key'), h('input', { id: `${id}-key`, type: 'password', autocomplete: 'off', value: one.key, placeholder: word(one.exists ? 'key_set' : 'key_unset'), oninput: event => { one.key = event.target.value; } })),
+    one.problem || state?.saved ? null : labelled(`${id}-key`, word('key'), h('input', { id: `${id}-key`, type: 'password', autocomplete: 'off', value: one.key, placeholder: word(one.exists ? 'key_set' : 'key_unset'), oninput: event => { one.key = event.target.value; } })),
     run ? running(run, word('testing'), id) : null, state?.saved ? notice(word('saved'), 'good') : null, state?.failure ? failure(state.failure, id) : null,
     state?.steps ? [steps(state.steps, `${id}-steps`), button(`${id}-anyway`, word('save_anyway'), () => take(one, true))] : null);
 }

@@ -15,10 +15,9 @@ async function choose() {
   document.getElementById('sought')?.focus();
 }
 function close() {
-  const first = form.wrong.map(name => document.getElementById(`field-${name}`)).find(Boolean);
   chooser = null;
-  dialog.close(); again('fields'); keyNote();
-  (document.getElementById(form.wrong.length ? `field-${form.wrong[0]}` : 'choose') ?? first)?.focus();
+  dialog.close(); drawFields();
+  (firstWrong() ?? document.getElementById('choose'))?.focus();
 }
 function accept() {
   const ids = chooser.answer.datasets.map(one => one.id), others = typed().filter(id => !ids.some(one => id.includes(one)) && chooser.ticked.has(id));
@@ -42,10 +41,10 @@ function offered() {
 function drawChooser() {
   const { answer } = chooser;
   redraw(dialog, h('h2', { id: 'chooser-title' }, word('choose_dataset_title')),
-    !answer ? h('div', { role: 'status' }, h('p', { className: 'muted' }, word('loading'), ' ', clock(chooser)), h('progress', {})) : !answer.ok ? failure(answer, 'chooser', relabelled)
+    !answer ? waiting([word('loading'), ' ', clock(chooser)]) : !answer.ok ? failure(answer, 'chooser', relabelled)
       : [h('input', { id: 'sought', type: 'search', value: chooser.sought, placeholder: word('seek'), 'aria-label': word('seek'), oninput: event => { chooser.sought = event.target.value; again('offered'); },
         onkeydown: event => { if (event.key === 'Enter') event.preventDefault(); } }),
-      answer.notes.map(note => h('p', { className: 'dim' }, `! ${note}`)), part('offered', offered)],
+      warnings(answer.notes), part('offered', offered)],
     h('div', { className: 'row end above' }, answer?.ok ? part('chosen', () => h('small', {}, counted('ticked', chooser.ticked.size))) : null, button('chooser-cancel', word('cancel'), close),
       answer?.ok ? button('chooser-take', word('take'), accept, { kind: 'main' }) : null));
   dialog.oncancel = event => { event.preventDefault(); close(); };

@@ -51,6 +51,7 @@ const button = (id, text, onclick, { kind = '', off = false, ...rest } = {}) => 
   { type: 'button', id, className: kind, 'aria-disabled': off ? 'true' : null, onclick: off ? () => {} : onclick, ...rest }, text);
 const notice = (text, kind = 'bad') => h('p', { className: kind, role: kind === 'bad' ? 'alert' : 'status' }, text);
 const waiting = text => h('div', { role: 'status' }, h('p', { className: 'muted' }, text), h('progress', {}));
+const warnings = notes => notes.map(note => h('p', { className: 'dim' }, `! ${note}`));
 const labelled = (id, text, box, ...below) => h('div', { className: 'field' }, h('label', { htmlFor: id }, text), box, below);
 const option = (value, text, chosen) => h('option', { value, selected: value === chosen }, text);
 
@@ -63,7 +64,7 @@ function copy(text, event) {
   box.remove(); button.focus();
   button.textContent = word(done ? 'copied' : 'not_copied');
 }
-const copier = (id, text, name = 'copy') => button(id, word(name), event => copy(text, event), { kind: 'small' });
+const copier = (id, text) => button(id, word('copy'), event => copy(text, event), { kind: 'small' });
 
 // A failure: its kind in the user's words, what to do, and the plugin's own text below, which is English.
 const headline = kind => word(known(`${kind}_do`) ? kind : 'Error');

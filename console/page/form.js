@@ -19,7 +19,7 @@ const relabelled = text => fieldsOf(form.values.backend).reduce((whole, field) =
 
 function edit(start, original = null, draft = {}) {
   const values = { ...start.settings, backend: start.settings.backend in FORMS ? start.settings.backend : Object.keys(FORMS)[0] };
-  form = { original, name: start.name, values, drafts: { [values.backend]: values }, owner: start.has_key ? keyOwner(values) : '', question: '', run: null, answer: null, wrong: [] };
+  form = { original, name: start.name, values, drafts: { [values.backend]: values }, owner: start.has_key ? keyOwner(values) : '', question: '', run: null, wrong: [] };
   form.clean = snapshot();
   Object.assign(form, draft);
   form.drafts[form.values.backend] = form.values;
@@ -28,7 +28,7 @@ function edit(start, original = null, draft = {}) {
 }
 async function leave(message) {
   if (!message && snapshot() !== form.clean && !await confirmed(word('unsaved'), word('discard'))) return;
-  if (form.run && !form.answer) form.run.stop();
+  if (form.run && !form.run.answer) form.run.stop();
   const back = form.original ? `c-${form.name}-edit` : 'add';
   form = null; told = message ? { good: message } : null;
   keepDraft();
@@ -42,6 +42,8 @@ function keyNote() {
   box.placeholder = word(moved || form.resumed && !form.owner ? 'key_enter' : form.owner ? 'key_set' : 'key_unset');
   document.getElementById('key-note').textContent = moved && !box.value ? word('key_again') : '';
 }
+const drawFields = () => { again('fields'); keyNote(); };
+const firstWrong = () => form.wrong.map(name => document.getElementById(name === 'name' ? 'name' : `field-${name}`)).find(Boolean);
 function formField(field) {
   const id = `field-${field.name}`, now = valueOf(field), wrong = form.wrong.includes(field.name), about = `${id}-about`;
   const set = value => { form.values[field.name] = value; if (wrong) form.wrong = form.wrong.filter(name => name !== field.name); };
@@ -50,7 +52,7 @@ function formField(field) {
     return h('div', { className: 'field' }, h('label', { className: 'row' }, h('input', { id, type: 'checkbox', checked: now === true, ...aria, onchange: event => set(event.target.checked) }), local(field.label)), h('small', { id: about }, local(field.description)));
   }
   const box = field.type === 'select'
-    ? h('select', { id, ...aria, onchange: event => { set(event.target.value); again('fields'); keyNote(); } }, field.options.map(one => option(one.name, local(one.label), now)))
+    ? h('select', { id, ...aria, onchange: event => { set(event.target.value); drawFields(); } }, field.options.map(one => option(one.name, local(one.label), now)))
     : h('input', { id, value: now ?? '', ...aria, oninput: event => { set(event.target.value); keyNote(); }, ...(field.type === 'secret' ? { type: 'password', autocomplete: 'off' } : {}) });
   const chooses = field.name === 'dataset_id' && FORMS[form.values.backend].lists;
   return labelled(id, local(field.label), chooses ? h('div', { className: 'row beside' }, box, button('choose', word('choose_dataset'), choose)) : box,
@@ -61,9 +63,9 @@ const MARKS = { ok: ['✓', 'good'], warning: ['!', 'dim'], failed: ['✗', 'bad
 const steps = (found, id) => h('ul', { className: 'steps' }, found.map((step, index) => h('li', {}, h('span', { className: MARKS[step.state][1], 'aria-label': word(step.state === 'ok' ? 'done' : step.state) }, `${MARKS[step.state][0]} ${word(step.name)}`),
   step.state === 'failed' ? failure({ kind: step.kind, error: step.text }, `${id}-${index}`, form ? relabelled : undefined) : h('span', {}, ` ${word(step.text)}`))));
 function outcome() {
-  const { run, answer } = form;
+  const { run } = form;
   if (!run) return null;
-  const done = answer?.steps ?? run.steps;
+  const { answer } = run, done = answer?.steps ?? run.steps;
   return h('section', { className: 'card', id: 'test-outcome' }, h('h2', {}, word('test')), steps(done, 'step'),
     !answer ? running(run, word(done.length ? 'testing_next' : 'testing'), 'test')
       : !answer.ok ? failure(answer, 'test', relabelled) : [h('p', { className: 'muted' }, word('took', answer.milliseconds)), answer.saved === false ? saveAnyway() : null, passages(answer.entries)]);
@@ -71,17 +73,17 @@ function outcome() {
 const saveAnyway = () => h('div', { className: 'anyway' }, h('p', { className: 'bad' }, word('not_saved')), button('anyway', word('save_anyway'), () => save(true)));
 
 async function start(endpoint, body) {
-  if (form.run && !form.answer) return null;
+  if (form.run && !form.run.answer) return null;
   const held = form, done = watched(endpoint, body, () => again('outcome'));
-  Object.assign(form, { run: done, answer: null, wrong: [] });
-  again('outcome'); again('fields'); keyNote();
+  Object.assign(form, { run: done, wrong: [] });
+  again('outcome'); drawFields();
   document.getElementById('test-outcome')?.scrollIntoView({ block: 'nearest' });
   const answer = await done.done;
   if (form !== held) return null;
   const refused = answer.ok ? answer.steps.find(step => step.state === 'failed') : answer;
-  Object.assign(form, { answer, wrong: refused?.fields ?? [] });
-  again('outcome'); again('fields'); keyNote();
-  const first = form.wrong.map(name => document.getElementById(name === 'name' ? 'name' : `field-${name}`)).find(Boolean);
+  form.wrong = refused?.fields ?? [];
+  again('outcome'); drawFields();
+  const first = firstWrong();
   if (first) { first.focus(); first.scrollIntoView({ block: 'center' }); } else document.getElementById('test-outcome')?.scrollIntoView({ block: 'nearest' });
   return answer;
 }
@@ -94,7 +96,7 @@ async function save(anyway = false) {
 }
 
 function drawForm() {
-  const swap = event => { const tag = event.target.value; form.values = form.drafts[tag] ??= { backend: tag }; form.wrong = []; again('fields'); keyNote(); };
+  const swap = event => { const tag = event.target.value; form.values = form.drafts[tag] ??= { backend: tag }; form.wrong = []; drawFields(); };
   const nameBox = h('input', { id: 'name', value: form.name, required: true, maxLength: 60, 'aria-invalid': form.wrong.includes('name') ? 'true' : null, oninput: event => { form.name = event.target.value; } });
   const backend = h('select', { id: 'backend', onchange: swap }, Object.entries(FORMS).map(([tag, found]) => option(tag, local(found.label), form.values.backend)));
   const question = h('input', { id: 'question', type: 'search', value: form.question, oninput: event => { form.question = event.target.value; },

@@ -58,7 +58,7 @@ function bases() {
   const [mine, others] = [true, false].map(own => overview.knowledge_bases.filter(base => base.mine === own));
   return [mine.length ? h('div', { className: 'cards' }, mine.map(health)) : h('p', { className: 'muted' }, word('no_bases')),
     others.length ? h('details', { id: 'others', className: 'card' }, h('summary', {}, counted('others', others.length)), h('p', { className: 'muted' }, word('others_are')),
-      h('ul', {}, others.map(base => h('li', {}, base.name, base.refused ? h('span', { className: 'bad' }, ` · ${word('refused', when(base.refused.at))}: ${base.refused.text}`) : null)))) : null];
+      h('ul', {}, others.map(base => h('li', {}, base.name, base.refused ? h('span', { className: 'bad' }, ` · ${word('refused', when(base.refused.at))}: ${said(base.refused)}`) : null)))) : null];
 }
 
 // The settings that a search counted with, under their labels.
@@ -70,7 +70,7 @@ function details(call) {
   const facts = [['service', call.service], ['version', call.version], ['connection', call.connection], ['measure', call.measure],
     ['tries', call.tries], ['ms', call.milliseconds], ['query', call.query]].filter(([, value]) => value !== '' && value !== null && value !== undefined);
   return h('div', { className: 'details' }, failed(call) ? failure({ kind: call.outcome, error: said(call) }, `call-${call.id}`) : null,
-    call.notes.map(note => h('p', { className: 'dim' }, `! ${note}`)),
+    warnings(call.notes),
     h('dl', {}, facts.map(([name, value]) => [h('dt', {}, word(name)), h('dd', {}, String(value))])),
     Object.keys(call.settings).length ? [h('h3', {}, word('counted')), settingsThatCounted(call.settings)] : null);
 }

@@ -1,6 +1,6 @@
 // ---- search: one question, with one to three settings side by side
 const MOST_VARIANTS = 3;
-const asking = { source: '', question: '', filters: '', variants: [{}], run: null, answer: null, asked: [], problem: '' };
+const asking = { source: '', question: '', filters: '', variants: [{}], run: null, asked: [], problem: '' };
 const VARIED = field => field.name !== 'timeout';
 
 // What can be asked: this plugin's knowledge bases, its connections, and what else the host lists.
@@ -65,36 +65,36 @@ function column(found, index, all, from) {
   if (!found.ok) return h('section', {}, head, failure(found, `column-${index}`));
   const count = found.entries.length;
   return h('section', {}, head, h('p', { className: count ? 'good' : 'dim' }, count ? counted('found', count, found.milliseconds) : word('nothing', found.milliseconds)),
-    found.notes.map(note => h('p', { className: 'dim' }, `! ${note}`)), passages(found.entries, marks),
+    warnings(found.notes), passages(found.entries, marks),
     Object.keys(found.settings).length ? h('details', { id: `counted-${index}` }, h('summary', { className: 'muted' }, word('counted')), settingsThatCounted(found.settings)) : null, toSet(asking.asked[index], from, index));
 }
 function found() {
-  const { run, answer, asked, problem } = asking, from = source();
+  const { run, asked, problem } = asking, from = source();
   if (problem) return failure({ kind: 'SettingsError', error: problem }, 'search');
-  if (!run && !answer) return null;
-  const columns = answer ? answer.columns ?? run.columns : run.columns;
+  if (!run) return null;
+  const { answer } = run, columns = answer?.columns ?? run.columns;
   return [!answer ? running(run, word('searching'), 'search') : !answer.ok ? failure(answer, 'search') : null,
     columns.length || !answer ? h('div', { className: 'columns' }, asked.map((_, index) => column(columns[index], index, columns, from))) : null];
 }
 async function search(event) {
   event.preventDefault();
-  if (asking.run && !asking.answer) return;
+  if (asking.run && !asking.run.answer) return;
   const from = source();
   let filters = {};
   asking.problem = asking.question.trim() ? '' : word('blank_question');
   if (asking.filters.trim()) try { filters = JSON.parse(asking.filters); } catch { asking.problem = word('bad_filters'); }
   if (!asking.problem && (typeof filters !== 'object' || filters === null || Array.isArray(filters))) asking.problem = word('bad_filters');
-  if (asking.problem) { asking.run = asking.answer = null; return again('found'); }
-  Object.assign(asking, { answer: null, asked: asking.variants.map(variant => ({ ...variant })) });
+  if (asking.problem) { asking.run = null; return again('found'); }
+  asking.asked = asking.variants.map(variant => ({ ...variant }));
   asking.run = watched('/search', { [from.kind === 'c' ? 'connection' : 'knowledge_base']: from.kind === 'c' ? from.one.name : from.one.uuid, query: asking.question, filters, variants: asking.asked }, () => again('found'));
   again('found');
-  asking.answer = await asking.run.done;
+  await asking.run.done;
   again('found');
 }
 function drawSearch() {
   const all = sources();
   if (!all.length) return h('p', { className: 'muted' }, word('no_bases'));
-  const chosen = event => { Object.assign(asking, { source: event.target.value, variants: [{}], run: null, answer: null, problem: '' }); ['variants', 'found'].forEach(again); };
+  const chosen = event => { Object.assign(asking, { source: event.target.value, variants: [{}], run: null, problem: '' }); ['variants', 'found'].forEach(again); };
   return [h('form', { onsubmit: search }, h('div', { className: 'search' },
     h('select', { id: 'source', 'aria-label': word('choose'), onchange: chosen }, all.map(([name, group]) => h('optgroup', { label: word(name) }, group.map(one => option(one.value, one.label, source().value))))),
     h('input', { id: 'asked', type: 'search', value: asking.question, placeholder: word('question'), 'aria-label': word('question'), oninput: event => { asking.question = event.target.value; } }),
